@@ -2,10 +2,11 @@
 # Builds llama.cpp, pinned by content, into the cache; prints the folder of the finished build on the last line.
 #   llama.sh            libllama, ggml and llama.cpp's common library: what slipway-engine links
 #   llama.sh reference  also llama-server, the program that ./dev bench measures against
+#   llama.sh --peek [reference]  only prints the folder if that is built, else nothing
 # GPU=cuda|vulkan|metal builds that backend in as well (the tool kits themselves are the user's to install).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=common.sh
+# shellcheck source=packaging/setup/common.sh
 . "$here/common.sh"
 
 package=node-llama-cpp
@@ -16,15 +17,18 @@ release=v0.5.0
 gpu=${GPU:-}
 recipe=1 # raise when the flags below change, so that old builds are not taken for new ones
 
-key=$(printf '%s %s %s %s %s' "$tree_id" "$recipe" "$gpu" "$(uname -m)" "$(c++ -dumpfullversion)" | sha256sum | cut -c1-16)
+key=$(printf '%s %s %s %s %s' "$tree_id" "$recipe" "$gpu" "$(uname -m)" "$(c++ -dumpfullversion 2>/dev/null || echo none)" | sha256sum | cut -c1-16)
 root=$cache/llama/$key
 src=$cache/llama/src-${tree_id:0:12}
+peek=
+[ "${1:-}" = --peek ] && peek=1 && shift
 what=${1:-libraries}
 
 if [ "$what" = libraries ] && [ -e "$root/.libraries" ] || [ "$what" = reference ] && [ -e "$root/.reference" ]; then
     echo "$root"
     exit 0
 fi
+[ -z "$peek" ] || exit 0
 mkdir -p "$root"
 exec 9>"$root/.lock"
 flock 9 # two clones may set up at once; the second finds the work done

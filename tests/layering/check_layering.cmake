@@ -1,0 +1,59 @@
+# Fails when a file includes against the dependency direction of ARCHITECTURE.md, and names each such line.
+# Run: cmake -DROOT=<source dir> -P check_layering.cmake
+#
+# A row: which files (a pattern over their path), and a pattern over what they may not include, `<...>` or `"..."`.
+# A room is judged by every row that its path matches.
+set(rows
+    "^(cluster|engine)/"                "^[<\"](Q[A-Z]|Qt|qt[A-Z])"
+    "^cluster/"                         "^[<\"](engine|models|ui|app)/"
+    "^cluster/base/"                    "^[<\"](cluster/[^b]|curl/|boost/|nlohmann/|yaml)"
+    "^cluster/net/"                     "^[<\"](cluster/(openai|modelstore|observe)/)"
+    "^cluster/openai/"                  "^[<\"](cluster/(modelstore|observe)/|curl/)"
+    "^cluster/modelstore/"              "^[<\"](cluster/(openai|observe)/|curl/)"
+    "^cluster/observe/"                 "^[<\"](cluster/(openai|modelstore)/|curl/)"
+    "^engine/"                          "^[<\"](models|ui|app)/|^[<\"]cluster/[^b]"
+    "^engine/(protocol|gguf|metrics|serving|supervisor|group|scheduler|runner)/"
+                                        "^[<\"](llama|ggml|gguf\\.h|common\\.h|chat\\.h|sampling\\.h|json-schema)"
+    "^engine/(protocol|gguf)/"          "^[<\"]engine/(runtime|scheduler|runner|supervisor|group|metrics|serving)/"
+    "^engine/scheduler/"                "^[<\"]engine/(runtime|runner|supervisor|group|metrics|serving)/"
+    "^engine/runtime/"                  "^[<\"]engine/(runner|supervisor|group|metrics|serving)/"
+    "^engine/metrics/"                  "^[<\"]engine/(runtime|scheduler|runner|supervisor|group|serving)/"
+    "^engine/serving/"                  "^[<\"]engine/(runtime|scheduler|runner|supervisor|group)/"
+    "^engine/(supervisor|group)/"       "^[<\"]engine/(scheduler|serving|metrics)/"
+    "^models/"                          "^[<\"](QtWidgets|QtCharts|QWidget|QDialog|QApplication|QAction|QMenu|QChart|ui/|app/)"
+    "^models/"                          "^[<\"]engine/(runtime|scheduler|runner|supervisor|group|serving)/"
+    "^ui/"                              "^[<\"](app/|cluster/|engine/|curl/|llama|boost/|nlohmann/)"
+    "^ui/(theme|widgets|charts)/"       "^[<\"]ui/(pages|shell)/"
+    "^ui/pages/chat/"                   "^[<\"]ui/pages/[^c]"
+    "^ui/pages/metrics/"                "^[<\"]ui/pages/[^m]"
+    "^ui/shell/"                        "^[<\"]ui/pages/"
+)
+
+file(GLOB_RECURSE files RELATIVE "${ROOT}"
+     "${ROOT}/cluster/*.h" "${ROOT}/cluster/*.cpp" "${ROOT}/engine/*.h" "${ROOT}/engine/*.cpp"
+     "${ROOT}/models/*.h" "${ROOT}/models/*.cpp" "${ROOT}/ui/*.h" "${ROOT}/ui/*.cpp")
+list(LENGTH files count)
+if(count EQUAL 0)
+    message(FATAL_ERROR "no sources below '${ROOT}': a check of nothing is no check")
+endif()
+list(LENGTH rows row_words)
+math(EXPR last "${row_words} - 1")
+set(violations "")
+foreach(file IN LISTS files)
+    file(STRINGS "${ROOT}/${file}" lines REGEX "^[ \t]*#[ \t]*include")
+    foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^[ \t]*#[ \t]*include[ \t]*" "" target "${line}")
+        foreach(i RANGE 0 ${last} 2)
+            list(GET rows ${i} where)
+            math(EXPR j "${i} + 1")
+            list(GET rows ${j} forbidden)
+            if(file MATCHES "${where}" AND target MATCHES "${forbidden}")
+                string(APPEND violations "\n  ${file} includes ${target}")
+            endif()
+        endforeach()
+    endforeach()
+endforeach()
+if(violations)
+    message(FATAL_ERROR "includes against the dependency direction:${violations}")
+endif()
+message(STATUS "${count} files include in the right direction")

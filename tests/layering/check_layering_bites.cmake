@@ -1,0 +1,35 @@
+# The check above must fail for each kind of forbidden include, and pass without it: a rule without teeth is no rule.
+# Run: cmake -DCHECK=<check_layering.cmake> -DWORK=<scratch folder> -P check_layering_bites.cmake
+set(cases
+    cluster/net/a.h      "<QString>"
+    cluster/net/a.h      "\"engine/protocol/messages.h\""
+    cluster/base/a.h     "\"cluster/net/http_client.h\""
+    engine/serving/a.cpp "\"llama.h\""
+    engine/serving/a.cpp "\"engine/runtime/language_model.h\""
+    engine/scheduler/a.h "\"cluster/net/http_client.h\""
+    models/chat/a.h      "<QWidget>"
+    models/chat/a.h      "\"ui/theme/theme.h\""
+    ui/pages/chat/a.h    "\"cluster/openai/client.h\""
+    ui/pages/chat/a.h    "\"ui/pages/metrics/metrics_page.h\""
+    ui/widgets/a.h       "\"ui/shell/page.h\""
+    ui/shell/a.h         "\"ui/pages/chat/chat_page.h\""
+)
+function(run_check result)
+    execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -P ${CHECK} RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
+    set(${result} ${code} PARENT_SCOPE)
+endfunction()
+list(LENGTH cases words)
+math(EXPR last "${words} - 1")
+foreach(i RANGE 0 ${last} 2)
+    list(GET cases ${i} file)
+    math(EXPR j "${i} + 1")
+    list(GET cases ${j} include)
+    file(REMOVE_RECURSE ${WORK})
+    file(WRITE ${WORK}/${file} "#include <string>\n")
+    run_check(clean)
+    file(WRITE ${WORK}/${file} "#include <string>\n#include ${include}\n")
+    run_check(dirty)
+    if(NOT clean EQUAL 0 OR dirty EQUAL 0)
+        message(FATAL_ERROR "${file} with ${include}: the check answered ${clean} without it and ${dirty} with it")
+    endif()
+endforeach()
