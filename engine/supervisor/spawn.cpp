@@ -6,9 +6,10 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/pidfd.h>
+
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,7 +152,7 @@ cluster::Result<SpawnedChild> spawnChild(const ChildProgram &program)
     do {
         got = ::read(fds.status[0], &error, sizeof error);
     } while (got < 0 && errno == EINTR);
-    const int pidfd = got == 0 ? ::pidfd_open(pid, 0) : -1;
+    const int pidfd = got == 0 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1;
     if (pidfd < 0) {
         const int reason = got == 0 ? errno : (got > 0 ? error : EIO);
         ::kill(pid, SIGKILL);
