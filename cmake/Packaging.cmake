@@ -1,0 +1,25 @@
+# ./dev package: a .deb (and a .tar.gz) of what `install` collects.
+include(GNUInstallDirs)
+install(DIRECTORY resources/ DESTINATION ${CMAKE_INSTALL_DATADIR}/slipway
+        PATTERN "theme" EXCLUDE) # the theme is compiled into the window
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(SLIPWAY_GUI)
+    install(FILES packaging/linux/slipway.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications OPTIONAL)
+    install(FILES packaging/linux/slipway.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo OPTIONAL)
+    install(FILES packaging/linux/slipway.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps OPTIONAL)
+endif()
+
+set(CPACK_PACKAGE_NAME slipway)
+set(CPACK_PACKAGE_VENDOR "The Slipway authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_CONTACT "The Slipway authors <slipway@localhost>")
+set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_GENERATOR "TGZ;DEB")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "fonts-inter, fonts-hack, libqt6svg6, libqt6sql6-sqlite")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-pip, prometheus")
+include(CPack)
