@@ -28,6 +28,7 @@ struct HistoryQuery
     SampleTime from{};
     SampleTime to{}; ///< Included.
     std::chrono::milliseconds step{0}; ///< 0: every row; else one point for each step that has any row.
+    std::chrono::milliseconds gapAfter{30000}; ///< Longer silence (nobody looked) is a gap; 0: never.
 };
 
 /// Chart values on disk, so that charts look back over restarts of the window.

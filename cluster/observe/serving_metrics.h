@@ -89,6 +89,7 @@ struct ServingSample
     std::optional<CounterReading> rejected; ///< Turned away by a queue limit.
 
     std::vector<FieldSource> sources; ///< In the order of ServingField; fields that are missing have none.
+    std::vector<ServingField> announced; ///< The page names the metric (HELP, TYPE) but gave no value yet.
 
     [[nodiscard]] const FieldSource *source(ServingField field) const;
     /// "not exported by this version", with what would carry it: the text for an empty chart. Empty if it is
