@@ -69,13 +69,9 @@ public:
 
 private:
     using Counter = std::optional<CounterReading>;
-    using Histograms = std::optional<HistogramReading>;
 
     void set(ChartMetric metric, const std::optional<double> &value);
-    void setPercentiles(ChartMetric p50, const Histograms ServingSample::*field);
-    void setQuantile(ChartMetric metric, const Histogram &grown, double q);
     [[nodiscard]] std::optional<double> grown(const Counter &before, const Counter &after) const;
-    [[nodiscard]] std::optional<Histogram> grown(const Histograms ServingSample::*field) const;
     [[nodiscard]] std::optional<double> perSecond(const Counter ServingSample::*field) const;
     [[nodiscard]] std::optional<double> prefixHitRatio() const;
     [[nodiscard]] std::optional<double> errors() const;
@@ -100,39 +96,12 @@ std::optional<double> Derivation::grown(const Counter &before, const Counter &af
     return result ? std::optional(result->amount) : std::nullopt;
 }
 
-std::optional<Histogram> Derivation::grown(const Histograms ServingSample::*field) const
-{
-    if (m_before == nullptr || !(m_before->*field) || !(m_after.*field))
-        return std::nullopt;
-    const auto result = increase(*(m_before->*field), *(m_after.*field), unixSeconds(m_before->time));
-    return result ? std::optional(result->histogram) : std::nullopt;
-}
-
 std::optional<double> Derivation::perSecond(const Counter ServingSample::*field) const
 {
     if (m_before == nullptr)
         return std::nullopt;
     const auto amount = grown(m_before->*field, m_after.*field);
     return amount ? std::optional(*amount / m_seconds) : std::nullopt;
-}
-
-void Derivation::setQuantile(ChartMetric metric, const Histogram &grown, double q)
-{
-    const auto found = quantile(grown, q);
-    if (found)
-        m_values[static_cast<std::size_t>(metric)]
-            = ChartPoint{m_after.time, found->value, found->low, found->high, 1};
-}
-
-void Derivation::setPercentiles(ChartMetric p50, const Histograms ServingSample::*field)
-{
-    const auto histogram = grown(field);
-    if (!histogram)
-        return;
-    const auto first = static_cast<int>(p50); // p50, p95 and p99 follow each other in ChartMetric
-    setQuantile(p50, *histogram, 0.5);
-    setQuantile(static_cast<ChartMetric>(first + 1), *histogram, 0.95);
-    setQuantile(static_cast<ChartMetric>(first + 2), *histogram, 0.99);
 }
 
 std::optional<double> Derivation::prefixHitRatio() const
@@ -167,12 +136,6 @@ ChartValues Derivation::values()
     set(ChartMetric::PromptTokensPerSecond, perSecond(&ServingSample::promptTokens));
     const auto outputRate = perSecond(&ServingSample::outputTokens);
     set(ChartMetric::OutputTokensPerSecond, m_after.outputTokens ? outputRate : m_after.outputTokenRate);
-    setPercentiles(ChartMetric::TtftP50, &ServingSample::ttft);
-    setPercentiles(ChartMetric::TpotP50,
-                   m_after.interToken ? &ServingSample::interToken : &ServingSample::timePerOutputToken);
-    setPercentiles(ChartMetric::EndToEndP50, &ServingSample::endToEnd);
-    if (const auto queueTime = grown(&ServingSample::queueTime))
-        setQuantile(ChartMetric::QueueTimeP95, *queueTime, 0.95);
     if (m_before != nullptr) {
         const auto finished = grown(allFinished(*m_before), allFinished(m_after));
         if (finished)
@@ -202,7 +165,55 @@ std::optional<ChartMetric> chartMetricByName(std::string_view name)
 
 ChartValues deriveCharts(const ServingSample *before, const ServingSample &after)
 {
-    return Derivation(before, after).values();
+    ChartValues values = Derivation(before, after).values();
+    setPercentiles(values, after.time, {latencyIncrease(before, after)});
+    return values;
+}
+
+LatencyIncrease latencyIncrease(const ServingSample *before, const ServingSample &after)
+{
+    LatencyIncrease result;
+    result.time = after.time;
+    if (before == nullptr)
+        return result;
+    using Histograms = std::optional<HistogramReading>;
+    const auto grown = [before, &after](const Histograms ServingSample::*field) -> std::optional<Histogram> {
+        if (!(before->*field) || !(after.*field))
+            return std::nullopt;
+        const auto found = increase(*(before->*field), *(after.*field), unixSeconds(before->time));
+        return found ? std::optional(found->histogram) : std::nullopt;
+    };
+    result.ttft = grown(&ServingSample::ttft);
+    result.tpot = grown(after.interToken ? &ServingSample::interToken : &ServingSample::timePerOutputToken);
+    result.endToEnd = grown(&ServingSample::endToEnd);
+    result.queueTime = grown(&ServingSample::queueTime);
+    return result;
+}
+
+void setPercentiles(ChartValues &values, SampleTime time, const std::deque<LatencyIncrease> &increases)
+{
+    const auto set
+        = [&](ChartMetric metric, const std::optional<Histogram> LatencyIncrease::*field, double q) {
+              Histogram all;
+              for (const LatencyIncrease &one : increases) {
+                  if (one.*field)
+                      all = all.buckets.empty() ? *(one.*field) : merge(all, *(one.*field));
+              }
+              auto &value = values[static_cast<std::size_t>(metric)];
+              value.reset();
+              if (const auto found = quantile(all, q))
+                  value = ChartPoint{time, found->value, found->low, found->high, 1};
+          };
+    set(ChartMetric::TtftP50, &LatencyIncrease::ttft, 0.5);
+    set(ChartMetric::TtftP95, &LatencyIncrease::ttft, 0.95);
+    set(ChartMetric::TtftP99, &LatencyIncrease::ttft, 0.99);
+    set(ChartMetric::TpotP50, &LatencyIncrease::tpot, 0.5);
+    set(ChartMetric::TpotP95, &LatencyIncrease::tpot, 0.95);
+    set(ChartMetric::TpotP99, &LatencyIncrease::tpot, 0.99);
+    set(ChartMetric::EndToEndP50, &LatencyIncrease::endToEnd, 0.5);
+    set(ChartMetric::EndToEndP95, &LatencyIncrease::endToEnd, 0.95);
+    set(ChartMetric::EndToEndP99, &LatencyIncrease::endToEnd, 0.99);
+    set(ChartMetric::QueueTimeP95, &LatencyIncrease::queueTime, 0.95);
 }
 
 } // namespace cluster

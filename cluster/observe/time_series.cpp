@@ -93,15 +93,22 @@ ServingSeries::ServingSeries(ServingSeriesOptions options)
 
 ChartValues ServingSeries::add(const ServingSample &sample)
 {
-    if (m_latest && sample.time <= m_latest->time) // the clock was set back: start again, from here on
+    if (m_latest && sample.time <= m_latest->time) { // the clock was set back: start again, from here on
         m_canDerive = false;
+        m_latencies.clear();
+    }
     if (m_canDerive) {
         const auto allowed = m_options.interval * m_options.lateFactor;
         const auto passed = sample.time - m_latest->time;
         if (passed > allowed)
             breakLines(m_latest->time + m_options.interval);
     }
-    const ChartValues values = deriveCharts(m_canDerive ? &*m_latest : nullptr, sample);
+    const ServingSample *before = m_canDerive ? &*m_latest : nullptr;
+    ChartValues values = deriveCharts(before, sample);
+    m_latencies.push_back(latencyIncrease(before, sample));
+    while (m_latencies.front().time + m_options.percentileWindow <= sample.time && m_latencies.size() > 1)
+        m_latencies.pop_front();
+    setPercentiles(values, sample.time, m_latencies);
     for (std::size_t i = 0; i < chartMetricCount; ++i)
         m_series[i].append(values[i].value_or(ChartPoint::gap(sample.time)));
     m_latest = sample;
@@ -118,6 +125,7 @@ void ServingSeries::scrapeFailed(SampleTime time)
 void ServingSeries::breakLines(SampleTime time)
 {
     m_canDerive = false;
+    m_latencies.clear();
     for (TimeSeries &series : m_series)
         series.append(ChartPoint::gap(time));
 }

@@ -4,6 +4,7 @@
 #include "cluster/observe/serving_metrics.h"
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -83,10 +84,27 @@ private:
 using ChartValues = std::array<std::optional<ChartPoint>, chartMetricCount>;
 [[nodiscard]] ChartValues deriveCharts(const ServingSample *before, const ServingSample &after);
 
+/// What the histograms behind the percentile charts grew by between two scrapes.
+struct LatencyIncrease
+{
+    SampleTime time{};
+    std::optional<Histogram> ttft;
+    std::optional<Histogram> tpot;
+    std::optional<Histogram> endToEnd;
+    std::optional<Histogram> queueTime;
+};
+[[nodiscard]] LatencyIncrease latencyIncrease(const ServingSample *before, const ServingSample &after);
+
+/// Puts the percentiles of all these observations together into the values, as a point at `time`.
+void setPercentiles(ChartValues &values, SampleTime time, const std::deque<LatencyIncrease> &increases);
+
 struct ServingSeriesOptions
 {
     std::chrono::milliseconds interval{2000}; ///< Between scrapes, as planned.
     double lateFactor = 2.5; ///< A scrape later than so many intervals leaves a gap before it.
+    /// Percentiles are those of the last so many seconds: between two scrapes there may be one request or
+    /// none.
+    std::chrono::milliseconds percentileWindow{30000};
     std::size_t capacity = 4096; ///< Points a series.
 };
 
@@ -103,16 +121,15 @@ public:
     void setInterval(std::chrono::milliseconds interval);
 
     [[nodiscard]] const TimeSeries &series(ChartMetric metric) const;
-    [[nodiscard]] const std::optional<ServingSample> &latest() const
-    {
-        return m_latest;
-    } ///< Last good scrape.
+    /// The last good scrape.
+    [[nodiscard]] const std::optional<ServingSample> &latest() const { return m_latest; }
 
 private:
     void breakLines(SampleTime time);
 
     ServingSeriesOptions m_options;
     std::vector<TimeSeries> m_series; ///< By ChartMetric.
+    std::deque<LatencyIncrease> m_latencies; ///< Of the percentile window.
     std::optional<ServingSample> m_latest;
     bool m_canDerive = false; ///< m_latest is the scrape right before the next one.
 };
