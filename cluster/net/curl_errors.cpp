@@ -16,6 +16,13 @@ Error cutError(const TransferFailure &failure, const std::string &why)
                 + "): the server may have just ended; see its log, then try again"};
 }
 
+Error notHttpError(const TransferFailure &failure, const std::string &why)
+{
+    return {failure.hadHeaders ? ErrorCode::DataLoss : ErrorCode::Unavailable,
+            "the answer of " + failure.host + " is not proper HTTP (" + why
+                + "): check the port, and whether it wants https instead of http"};
+}
+
 } // namespace
 
 Error toError(const TransferFailure &failure)
@@ -25,6 +32,8 @@ Error toError(const TransferFailure &failure)
     switch (failure.code) {
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
+        if (failure.isConnected) // so libcurl calls an answer without a status line
+            return notHttpError(failure, why);
         return {ErrorCode::InvalidArgument,
                 "the address of " + host + " can't be used (" + why + "): give one like http://host:port"};
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -57,9 +66,7 @@ Error toError(const TransferFailure &failure)
     case CURLE_BAD_CONTENT_ENCODING:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
-        return {failure.hadHeaders ? ErrorCode::DataLoss : ErrorCode::Unavailable,
-                "the answer of " + host + " is not proper HTTP (" + why
-                    + "): check the port, and whether it wants https instead of http"};
+        return notHttpError(failure, why);
     case CURLE_TOO_MANY_REDIRECTS:
         return {ErrorCode::FailedPrecondition,
                 host + " redirects in a circle (" + why + "): check the address"};

@@ -16,6 +16,7 @@ struct TransferFailure
     std::string host;
     std::int64_t receivedBytes = 0; ///< of the body
     bool hadHeaders = false;
+    bool isConnected = false; ///< the request was sent, or its sending had begun
 };
 
 Error toError(const TransferFailure &failure);

@@ -180,11 +180,16 @@ Status HttpTransfer::outcome(CURLcode code) const
 {
     if (m_handlerError)
         return tl::unexpected(*m_handlerError);
-    if (code == CURLE_OK || m_wantsStop)
+    if (m_wantsStop)
         return {};
     if (m_options.cancel.stop_requested())
         return checkLimits();
-    return tl::unexpected(toError(TransferFailure{code, m_errorText, m_host, m_receivedBytes, m_hadHeaders}));
+    // libcurl takes a connection that ends inside the headers for an answer.
+    const bool isCut = code == CURLE_OK && !m_hadHeaders;
+    if (code == CURLE_OK && !isCut)
+        return {};
+    return tl::unexpected(toError({isCut ? CURLE_GOT_NOTHING : code, m_errorText, m_host, m_receivedBytes,
+                                   m_hadHeaders, m_isConnected}));
 }
 
 template<typename Call>

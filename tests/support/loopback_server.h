@@ -13,7 +13,7 @@ namespace tests {
 
 struct ReceivedRequest
 {
-    std::string method;
+    std::string method; ///< "TLS" where the client wants TLS, which this server does not speak
     std::string target; ///< path with query
     std::map<std::string, std::string> headers; ///< names in lower case
     std::string body;
@@ -47,14 +47,15 @@ public:
     virtual void reset() = 0;
 };
 
-/// An HTTP/1.1 server on 127.0.0.1 for tests: each connection gets a thread, each request a call of the
-/// handler; the connection is closed when the handler has written without keeping count (that is: after each
-/// request).
+/// An HTTP/1.1 server on 127.0.0.1 for tests. Each connection is one request and one call of the handler, on
+/// a thread of its own; when the handler returns, the connection is closed: also in the middle of an answer,
+/// if it wants that.
 class LoopbackServer
 {
 public:
     using Handler = std::function<void(Exchange &)>;
 
+    /// Throws std::runtime_error if it can't listen.
     explicit LoopbackServer(Handler handler);
     ~LoopbackServer(); ///< closes every connection and joins every thread
 
