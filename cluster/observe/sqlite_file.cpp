@@ -1,8 +1,6 @@
 #include "cluster/observe/sqlite_file.h"
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <sqlite3.h>
@@ -14,12 +12,10 @@ namespace {
 /// How long to wait for another process that writes. Writes are short; longer means that it is stuck.
 constexpr int busyTimeoutMilliseconds = 2000;
 
-bool isDiskFull(sqlite3 *database, int code)
+/// Besides the plain code: files that cannot grow, for which SQLite keeps no system error.
+bool isDiskFull(int code)
 {
-    const int systemError = sqlite3_system_errno(database);
-    const bool isWriteError = (code & 0xff) == SQLITE_IOERR;
-    return (code & 0xff) == SQLITE_FULL
-        || (isWriteError && (systemError == ENOSPC || systemError == EFBIG || systemError == EDQUOT));
+    return (code & 0xff) == SQLITE_FULL || code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE;
 }
 
 tl::unexpected<Error> sqliteError(sqlite3 *database, const std::string &what)
@@ -28,8 +24,11 @@ tl::unexpected<Error> sqliteError(sqlite3 *database, const std::string &what)
     const char *file = sqlite3_db_filename(database, "main");
     const std::string start = what + " '" + (file != nullptr ? file : "") + "' failed: ";
     const std::string reason = std::string(" (") + sqlite3_errmsg(database) + ")";
-    if (isDiskFull(database, code))
-        return fail(ErrorCode::ResourceExhausted, start + "the disk is full" + reason + "; free some space");
+    if (isDiskFull(code)) {
+        return fail(ErrorCode::ResourceExhausted,
+                    start + "it cannot grow, the disk is full or a quota is reached" + reason
+                        + "; free some space");
+    }
     switch (code & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
@@ -46,7 +45,7 @@ tl::unexpected<Error> sqliteError(sqlite3 *database, const std::string &what)
         return fail(ErrorCode::PermissionDenied,
                     start + "it cannot be opened or written" + reason + "; check its rights");
     default:
-        return fail(ErrorCode::Internal, start + std::strerror(sqlite3_system_errno(database)) + reason);
+        return fail(ErrorCode::Internal, start + sqlite3_errstr(code) + reason);
     }
 }
 
