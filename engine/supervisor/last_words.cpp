@@ -12,7 +12,8 @@ constexpr std::size_t maxLines = 64;
 constexpr std::size_t maxLineBytes = 500;
 
 /// What programs print right before they die, the surest first.
-constexpr std::array<std::string_view, 8> causes{"GGML_ASSERT",
+constexpr std::array<std::string_view, 9> causes{"abort: ",
+                                                 "GGML_ASSERT",
                                                  "ERROR: AddressSanitizer",
                                                  "WARNING: ThreadSanitizer",
                                                  "terminate called",
