@@ -160,7 +160,8 @@ PrefixTree::Node *PrefixTree::append(Node *node, std::span<const TokenId> tokens
 {
     const int begin = node->end;
     const auto added = tokens.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-    const bool isHeldLeaf = node->holder >= 0;
+    const int fresh = node->holder < 0 ? takeHolder(node) : -1;
+    const bool isHeldLeaf = node->holder >= 0; // perhaps only now: its last child may have been evicted
     if (isHeldLeaf && node->locks == 1) {
         m_decoder.copySequence(sequence, node->holder, begin, end);
         node->tokens.insert(node->tokens.end(), added.begin(), added.end());
@@ -169,7 +170,7 @@ PrefixTree::Node *PrefixTree::append(Node *node, std::span<const TokenId> tokens
         m_lockedCells += static_cast<std::int64_t>(added.size());
         return node;
     }
-    const int holder = isHeldLeaf ? node->holder : takeHolder();
+    const int holder = isHeldLeaf ? node->holder : fresh;
     if (holder < 0)
         return node;
     m_decoder.copySequence(sequence, holder, isHeldLeaf ? begin : 0, end);
@@ -210,14 +211,17 @@ void PrefixTree::touch(Node *node)
         node->lastUse = m_clock;
 }
 
-int PrefixTree::takeHolder()
+// Removing a leaf gives its holder to the parent if that becomes one, so it may take a whole branch; and the
+// parent may be the node that wants one.
+int PrefixTree::takeHolder(const Node *wanting)
 {
-    if (m_freeHolders.empty()) {
-        // Removing a leaf gives its holder to the parent if that becomes one, so it may take a whole branch.
-        for (Node *leaf = oldestLeaf(); leaf != nullptr && m_freeHolders.empty(); leaf = oldestLeaf())
-            removeLeaf(leaf);
+    while (m_freeHolders.empty() && wanting->holder < 0) {
+        Node *const leaf = oldestLeaf();
+        if (leaf == nullptr)
+            return -1;
+        removeLeaf(leaf);
     }
-    if (m_freeHolders.empty())
+    if (wanting->holder >= 0)
         return -1;
     const int holder = m_freeHolders.back();
     m_freeHolders.pop_back();

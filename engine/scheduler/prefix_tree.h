@@ -62,7 +62,7 @@ private:
     void unlock(Node *node);
     void touch(Node *node);
     void removeLeaf(Node *leaf);
-    [[nodiscard]] int takeHolder();
+    [[nodiscard]] int takeHolder(const Node *wanting); ///< -1: none, or `wanting` has got one.
     [[nodiscard]] Node *oldestLeaf() const;
 
     Decoder &m_decoder;
