@@ -18,7 +18,7 @@ struct ServerMetricsOptions
     bool prefixCaching = true;
 };
 
-/// A request that ended, for the histograms of whole requests. Moments on the monotonic clock.
+/// A choice of a request that ended, for the histograms of whole requests. Moments on the monotonic clock.
 struct FinishedRequest
 {
     FinishReason reason = FinishReason::Stop;
@@ -28,6 +28,10 @@ struct FinishedRequest
     int generationTokens = 0;
     int maxTokens = 0;
     int n = 1;
+    bool endsRequest
+        = true; ///< The last choice of its request: n and the longest choice count once a request.
+    int longestGeneration = 0; ///< Tokens, of all choices of the request; 0: generationTokens.
+    int preemptions = 0; ///< How often this choice was preempted.
     Seconds arrival{};
     RequestTimes times;
 };
@@ -43,9 +47,9 @@ struct HttpObservation
     std::size_t responseBytes = 0;
 };
 
-/// The /metrics page of the server in Prometheus text format 0.0.4, with vLLM's names, types, labels and buckets.
-/// Threads: one thread only (the front's).
-/// Source:  contracts of vLLM 0.8.5 (engine V1 names) and 0.32.0, recorded pages in tests/data.
+/// The /metrics page of the server in Prometheus text format 0.0.4, with vLLM's names, types, labels and
+/// buckets. Threads: one thread only (the front's). Source:  contracts of vLLM 0.8.5 (engine V1 names) and
+/// 0.32.0, recorded pages in tests/data.
 class ServerMetrics
 {
 public:
@@ -58,7 +62,8 @@ public:
     void laterTokens(Seconds sinceLastToken, int tokenCount); ///< Observes the gap once for each token.
     void generatedTokens(int count);
     void finished(const FinishedRequest &request);
-    void runnerStats(const RunnerStats &stats); ///< Counters may restart at 0 when the runner did; totals go on.
+    void
+    runnerStats(const RunnerStats &stats); ///< Counters may restart at 0 when the runner did; totals go on.
     void rejected(const std::string &reason); ///< max_num_queued_reqs or max_num_queued_tokens.
     void toolCallParsed(const std::string &mode, const std::string &outcome, const std::string &requestType);
     void http(const HttpObservation &observation);
