@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+namespace ui {
+class MainWindow;
+}
+
+namespace app {
+
+struct Services;
+
+/// Makes the pages that exist, with what they need, and hands them to the window. Outlived by the services;
+/// the window goes after it.
+class Pages
+{
+public:
+    explicit Pages(Services &services);
+    ~Pages();
+    Pages(const Pages &) = delete;
+    Pages &operator=(const Pages &) = delete;
+
+    void addTo(ui::MainWindow &window);
+
+private:
+    struct Parts;
+    std::unique_ptr<Parts> m_parts;
+};
+
+} // namespace app

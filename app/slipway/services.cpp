@@ -1,0 +1,64 @@
+#include "app/slipway/services.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QStandardPaths>
+
+namespace app {
+
+namespace {
+
+const QString DefaultModel = QStringLiteral("smollm2-135m-instruct");
+const QString DefaultModelFile = QStringLiteral("SmolLM2-135M-Instruct.Q4_1.gguf");
+
+QString modelStoreDir()
+{
+    const QString cache = qEnvironmentVariable(
+        "SLIPWAY_CACHE",
+        QStandardPaths::writableLocation(QStandardPaths::GenericCacheLocation) + QStringLiteral("/slipway"));
+    return cache + QStringLiteral("/models");
+}
+
+models::LocalEngineOptions engineOptions(const Arguments &arguments)
+{
+    models::LocalEngineOptions options;
+    options.program = models::LocalEngine::findProgramBeside(QStringLiteral("slipway-engine"));
+    if (arguments.modelPath.isEmpty()) {
+        options.modelPath = QDir(modelStoreDir()).filePath(DefaultModelFile);
+        options.servedName = DefaultModel;
+    } else {
+        options.modelPath = QFileInfo(arguments.modelPath).absoluteFilePath();
+        options.servedName = QFileInfo(arguments.modelPath).completeBaseName();
+    }
+    return options;
+}
+
+QString secretsPath()
+{
+    return QStandardPaths::writableLocation(QStandardPaths::AppConfigLocation) + QStringLiteral("/keys.json");
+}
+
+} // namespace
+
+Services::Services(const Arguments &arguments)
+    : settings(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("slipway"),
+               QStringLiteral("slipway")),
+      theme(settings.value(QStringLiteral("window/theme")).toString() == QLatin1String("light")
+                ? ui::Theme::Mode::Light
+                : ui::Theme::Mode::Dark),
+      secrets(secretsPath()), engine(jobs, http, engineLog), endpoints(settings, secrets),
+      probe(endpoints, jobs, http),
+      pull(models::LocalEngine::findProgramBeside(QStringLiteral("slipwayctl")), engineLog)
+{
+    theme.setZoom(settings.value(QStringLiteral("window/zoom"), 100).toInt());
+    QObject::connect(&theme, &ui::Theme::changed, &settings, [this] {
+        settings.setValue(QStringLiteral("window/theme"),
+                          theme.mode() == ui::Theme::Mode::Light ? QStringLiteral("light")
+                                                                 : QStringLiteral("dark"));
+        settings.setValue(QStringLiteral("window/zoom"), theme.zoom());
+    });
+    engine.setOptions(engineOptions(arguments));
+    endpoints.follow(engine);
+}
+
+} // namespace app
