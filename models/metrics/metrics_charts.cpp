@@ -7,6 +7,7 @@
 
 #include "cluster/observe/metric_csv.h"
 
+#include <QRegularExpression>
 #include <QSaveFile>
 
 #include <algorithm>
@@ -28,6 +29,13 @@ std::optional<double> newest(const std::vector<Sample> &samples, double notBefor
     if (samples.empty() || samples.back().time < notBefore || std::isnan(samples.back().value))
         return std::nullopt;
     return samples.back().value;
+}
+
+// As valueText(), without digits that say nothing: "40 ms", not "40.0 ms".
+QString limitText(ChartUnit unit, double value)
+{
+    static const QRegularExpression noise(QStringLiteral("\\.0+(?= |%|$)"));
+    return valueText(unit, value).remove(noise);
 }
 
 // A percentile is judged by its p95, everything else by its first series.
@@ -123,7 +131,7 @@ void MetricsController::setObjective(const QString &chartId, std::optional<doubl
             const QString which
                 = entry.isPercentile && entry.series.size() > 1 ? QStringLiteral("p95 ") : QString();
             m_charts[i].limit
-                = ChartLimit{*value, QStringLiteral("SLO ") + which + valueText(entry.unit, *value)};
+                = ChartLimit{*value, QStringLiteral("SLO ") + which + limitText(entry.unit, *value)};
         }
     }
     updateCharts();

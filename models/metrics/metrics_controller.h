@@ -35,7 +35,7 @@ struct MetricsOptions
     std::chrono::milliseconds interval{2000}; ///< Between two scrapes
     std::chrono::milliseconds timeout{5000}; ///< Of one scrape
     /// The wall clock; a parameter so that tests can look back without waiting.
-    std::function<std::chrono::sys_time<std::chrono::milliseconds>()> clock;
+    std::function<std::chrono::sys_time<std::chrono::milliseconds>()> clock = {};
 };
 
 enum class MetricsState {

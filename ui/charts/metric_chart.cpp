@@ -82,6 +82,13 @@ void MetricChart::buildMenu()
             &MetricChart::csvRequested);
 }
 
+void MetricChart::allowObjective()
+{
+    m_menu->addSeparator();
+    connect(m_menu->addAction(tr("Set &objective…")), &QAction::triggered, this,
+            &MetricChart::objectiveRequested);
+}
+
 void MetricChart::setData(const models::ChartData &data, const models::TimeWindow &window, double longestStep)
 {
     m_area->setData(data, window, longestStep);

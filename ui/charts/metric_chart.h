@@ -34,6 +34,8 @@ public:
     /// `longestStep`: samples further apart than so many seconds are not joined; 0 joins all but gaps.
     void setData(const models::ChartData &data, const models::TimeWindow &window, double longestStep);
     void setEvents(const std::vector<models::ChartEvent> &events);
+    /// Adds "Set objective…" to the menu.
+    void allowObjective();
     /// After the theme changed.
     void restyle();
 
@@ -53,6 +55,8 @@ signals:
     void pictureRequested();
     /// "Save values as CSV…" of the menu.
     void csvRequested();
+    /// "Set objective…" of the menu; only after allowObjective().
+    void objectiveRequested();
 
 protected:
     void keyPressEvent(QKeyEvent *event) override;

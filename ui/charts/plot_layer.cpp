@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace ui {
 namespace {
@@ -20,21 +21,42 @@ constexpr double leftMargin = 42;
 constexpr double rightMargin = 12;
 constexpr double topMargin = 12;
 constexpr double bottomMargin = 22;
-constexpr double barShare = 0.8; // of the distance of two samples
+constexpr double barShare = 0.8; // The rest is the space between two bars
 constexpr double areaOpacity = 0.14;
 
 QPen seriesPen(const QColor &color, SeriesDash dash)
 {
     const double width = dash == SeriesDash::Solid ? 1.8 : 1.4;
     QPen pen(color, width);
-    pen.setJoinStyle(Qt::RoundJoin);
-    pen.setCapStyle(dash == SeriesDash::Solid ? Qt::RoundCap : Qt::FlatCap);
+    pen.setJoinStyle(Qt::BevelJoin); // Round ones are curves: they double the cost of a jagged line
+    pen.setCapStyle(dash == SeriesDash::Solid ? Qt::SquareCap : Qt::FlatCap);
     QList<qreal> pattern; // In units of the pen's width
     for (const double length : dashPixels(dash))
         pattern.append(length / width);
     if (!pattern.isEmpty())
         pen.setDashPattern(pattern);
     return pen;
+}
+
+// Qt strokes a dashed line as one polygon with itself: ten times the cost of a solid one where it is jagged,
+// and a line that turns at each pixel shows no dashes. Wider columns keep both the extremes and the dashes.
+int columnsFor(SeriesDash dash, const QRectF &plot)
+{
+    const double pixels = dash == SeriesDash::Solid ? 1 : 4;
+    return std::max(1, static_cast<int>(plot.width() / pixels));
+}
+
+// The rasteriser's cost grows with the square of what one path has on a scan line: long dashed runs are drawn
+// in parts that share their end points. The charts of a page are narrow enough to need only one.
+std::vector<ChartRun> inParts(const std::vector<ChartRun> &runs)
+{
+    constexpr qsizetype longest = 180;
+    std::vector<ChartRun> parts;
+    for (const ChartRun &run : runs) {
+        for (qsizetype from = 0; from == 0 || from + 1 < run.size(); from += longest)
+            parts.push_back(run.mid(from, longest + 1));
+    }
+    return parts;
 }
 
 QString timeTickText(double time, double step)
@@ -45,17 +67,31 @@ QString timeTickText(double time, double step)
     return at.toString(step < 60 ? QStringLiteral("HH:mm:ss") : QStringLiteral("HH:mm"));
 }
 
-// The distance that most neighbours have: the width of a bar.
-double sampleDistance(const std::vector<models::Sample> &samples, double fallback)
+// A bar is readable from some five pixels on: samples of one bar are its mean.
+constexpr int barsInWindow = 60;
+
+struct Bar
 {
-    std::vector<double> distances;
-    for (std::size_t i = 1; i < samples.size(); ++i)
-        distances.push_back(samples[i].time - samples[i - 1].time);
-    if (distances.empty())
-        return fallback;
-    const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
-    std::nth_element(distances.begin(), middle, distances.end());
-    return *middle;
+    double from = 0; // Seconds since the epoch
+    double value = 0;
+    int count = 0;
+};
+
+std::vector<Bar> binned(const std::vector<models::Sample> &samples, const models::TimeWindow &window,
+                        double width)
+{
+    std::vector<Bar> bars;
+    for (const models::Sample &sample : samples) {
+        if (std::isnan(sample.value) || sample.time < window.from || sample.time > window.to)
+            continue;
+        const double from = std::floor(sample.time / width) * width;
+        if (bars.empty() || bars.back().from < from)
+            bars.push_back({from, 0, 0});
+        Bar &bar = bars.back();
+        ++bar.count;
+        bar.value += (sample.value - bar.value) / bar.count;
+    }
+    return bars;
 }
 } // namespace
 
@@ -142,13 +178,15 @@ bool PlotLayer::setData(const models::ChartData &data, const models::TimeWindow 
         m_axis = axis;
         m_yAxis->setRange(0, axis.maximum);
     }
-    const int columns = std::max(1, static_cast<int>(m_plot.width()));
     for (std::size_t i = 0; i < m_tracks.size(); ++i) {
         if (m_tracks[i]->style.kind == SeriesKind::Bars)
             continue;
         std::vector<ChartRun> runs;
+        const SeriesDash dash = m_tracks[i]->style.dash;
         if (i < data.series.size())
-            runs = decimate(data.series[i].samples, window, columns, longestStep);
+            runs = decimate(data.series[i].samples, window, columnsFor(dash, m_plot), longestStep);
+        if (dash != SeriesDash::Solid)
+            runs = inParts(runs);
         fill(*m_tracks[i], runs);
     }
     fillBars(data);
@@ -183,27 +221,24 @@ void PlotLayer::fill(Track &track, const std::vector<ChartRun> &runs)
 // ones.
 void PlotLayer::fillBars(const models::ChartData &data)
 {
-    std::vector<std::pair<double, double>> tops; // time, height so far
+    const double barWidth = m_window.length() / barsInWindow;
+    std::map<double, double> tops; // By a bar's start: how high the bars of earlier series reach
     for (std::size_t i = 0; i < m_tracks.size() && i < data.series.size(); ++i) {
         if (m_tracks[i]->style.kind != SeriesKind::Bars)
             continue;
-        const std::vector<models::Sample> &samples = data.series[i].samples;
-        const double half = sampleDistance(samples, m_window.length() / 60) * barShare / 2;
         ChartRun upper;
         ChartRun lower;
-        for (const models::Sample &sample : samples) {
-            if (!(sample.value > 0) || sample.time < m_window.from || sample.time > m_window.to)
+        for (const Bar &bar : binned(data.series[i].samples, m_window, barWidth)) {
+            if (!(bar.value > 0))
                 continue;
-            auto top = std::lower_bound(tops.begin(), tops.end(), sample.time - 1e-6,
-                                        [](const auto &entry, double time) { return entry.first < time; });
-            if (top == tops.end() || top->first > sample.time + 1e-6)
-                top = tops.insert(top, {sample.time, 0});
-            const double x = sample.time - m_window.to;
-            const double floor = top->second;
-            top->second += sample.value;
-            upper << QPointF(x - half, floor) << QPointF(x - half, top->second)
-                  << QPointF(x + half, top->second) << QPointF(x + half, floor);
-            lower << QPointF(x - half, floor) << QPointF(x + half, floor);
+            double &top = tops[bar.from];
+            const double left = bar.from - m_window.to;
+            const double right = left + barWidth * barShare;
+            const double floor = top;
+            top += bar.value;
+            upper << QPointF(left, floor) << QPointF(left, top) << QPointF(right, top)
+                  << QPointF(right, floor);
+            lower << QPointF(left, floor) << QPointF(right, floor);
         }
         Piece &target = piece(*m_tracks[i], 0);
         setPoints(target.base, lower);
