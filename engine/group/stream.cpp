@@ -65,7 +65,8 @@ asio::awaitable<cluster::Status> connectTo(Tcp::socket &socket, std::string host
                                            std::chrono::milliseconds time)
 {
     Tcp::resolver resolver(socket.get_executor());
-    auto [unresolved, endpoints] = co_await resolver.async_resolve(host, std::to_string(port), asTuple);
+    const std::string service = std::to_string(port);
+    auto [unresolved, endpoints] = co_await resolver.async_resolve(host, service, asTuple);
     if (unresolved)
         co_return fail(ErrorCode::NotFound, "has no address (" + unresolved.message() + ")");
     const Watchdog watchdog(socket, time);

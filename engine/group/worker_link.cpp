@@ -67,7 +67,9 @@ asio::awaitable<cluster::Status> WorkerLink::greet(Tcp::socket &socket, bool con
     hello.role = control ? Hello::Role::Control : Hello::Role::Stream;
     hello.token = m_options.token;
     hello.session = m_session;
-    if (!co_await writeAll(socket, encode(hello)))
+    const std::string bytes = encode(hello);
+    const bool sent = co_await writeAll(socket, bytes);
+    if (!sent)
         co_return fail(ErrorCode::Unavailable, "closed the connection");
     const auto greeting = co_await readGreeting(socket, time);
     if (!greeting)
@@ -85,7 +87,8 @@ asio::awaitable<cluster::Status> WorkerLink::greet(Tcp::socket &socket, bool con
 asio::awaitable<cluster::Status> WorkerLink::openOnce(milliseconds time)
 {
     m_control = Tcp::socket(m_context);
-    co_return co_await greet(m_control, true, time);
+    const auto greeted = co_await greet(m_control, true, time);
+    co_return greeted;
 }
 
 asio::awaitable<cluster::Status> WorkerLink::open()
@@ -93,6 +96,7 @@ asio::awaitable<cluster::Status> WorkerLink::open()
     const auto self = shared_from_this();
     const auto end = Clock::now() + m_options.openDeadline;
     cluster::Status status;
+    std::string told;
     for (;;) {
         const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
         status = co_await openOnce(std::max(left, milliseconds(1)));
@@ -131,7 +135,8 @@ asio::awaitable<void> WorkerLink::beat()
         std::string answer(1, '\0');
         {
             const Watchdog watchdog(m_control, m_options.heartbeatDeadline);
-            const bool sent = co_await writeAll(m_control, ".");
+            const std::string beat = ".";
+            const bool sent = co_await writeAll(m_control, beat);
             auto [error, size] = co_await asio::async_read(m_control, asio::buffer(answer), asTuple);
             if (watchdog.expired()) {
                 lose("did not answer for " + inSeconds(m_options.heartbeatDeadline));
@@ -179,10 +184,13 @@ asio::awaitable<void> WorkerLink::passStream(std::shared_ptr<Tcp::socket> local)
     std::erase_if(m_streams, [](const auto &weak) { return weak.expired(); });
     m_streams.insert(m_streams.end(), {local, remote});
     const auto greeted = co_await greet(*remote, false, m_options.heartbeatDeadline);
-    if (!greeted)
+    if (greeted) {
+        const RelayEnd end = co_await relay(local, remote);
+        if (end == RelayEnd::Second)
+            lose("closed the stream of its RPC server");
+    } else {
         lose(greeted.error().message);
-    else if (co_await relay(local, remote) == RelayEnd::Second)
-        lose("closed the stream of its RPC server");
+    }
     // Only now: the runner aborts as soon as it sees the end, and the reason above is to be told first.
     local->close(ignored);
     remote->close(ignored);

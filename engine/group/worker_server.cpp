@@ -44,6 +44,22 @@ struct Session
     }
 };
 
+// No temporary that needs a destructor may stand in a co_await expression here: GCC 12 destroys some of them
+// twice.
+const std::string loopback = "127.0.0.1";
+
+HelloAnswer acceptance(std::string session)
+{
+    return {true, ErrorCode::Unknown, {}, std::move(session)};
+}
+
+asio::awaitable<bool> say(Tcp::socket &socket, const HelloAnswer &answer)
+{
+    const std::string bytes = encode(answer);
+    const bool sent = co_await writeAll(socket, bytes);
+    co_return sent;
+}
+
 HelloAnswer refusal(ErrorCode code, std::string message)
 {
     return {false, code, std::move(message), {}};
@@ -135,13 +151,14 @@ asio::awaitable<void> WorkerServer::State::serve(std::shared_ptr<Tcp::socket> so
     const auto peer = socket->remote_endpoint(ignored);
     const std::string from = peer.address().to_string(ignored) + ":" + std::to_string(peer.port());
     HelloAnswer answer;
-    const auto hello = checked(co_await readGreeting(*socket, options.helloDeadline), answer);
+    const auto greeting = co_await readGreeting(*socket, options.helloDeadline);
+    const auto hello = checked(greeting, answer);
     if (closed) {
         // nothing more
     } else if (!hello) {
         log("refused " + from + ": " + hello.error().message);
         if (!answer.message.empty())
-            co_await writeAll(*socket, encode(answer));
+            co_await say(*socket, answer);
     } else if (hello->role == Hello::Role::Control) {
         co_await lead(socket, from);
     } else {
@@ -189,7 +206,8 @@ asio::awaitable<cluster::Status> WorkerServer::State::startChild(std::shared_ptr
         if (const auto trouble = forSession->child->trouble(); !trouble.empty())
             co_return fail(ErrorCode::Unavailable, "the worker's RPC server " + trouble);
         Tcp::socket probe(context);
-        if (co_await connectTo(probe, "127.0.0.1", *port, std::chrono::milliseconds(1000)))
+        const auto connected = co_await connectTo(probe, loopback, *port, std::chrono::milliseconds(1000));
+        if (connected)
             co_return cluster::Status();
         asio::steady_timer pause(context, std::chrono::milliseconds(20));
         [[maybe_unused]] auto [cancelled] = co_await pause.async_wait(asTuple);
@@ -201,8 +219,8 @@ asio::awaitable<void> WorkerServer::State::lead(std::shared_ptr<Tcp::socket> soc
 {
     if (session) {
         log("refused " + from + ": busy with another leader");
-        co_await writeAll(
-            *socket, encode(refusal(ErrorCode::ResourceExhausted, "the worker is busy with another leader")));
+        const auto no = refusal(ErrorCode::ResourceExhausted, "the worker is busy with another leader");
+        co_await say(*socket, no);
         co_return;
     }
     const auto mine = std::make_shared<Session>();
@@ -212,11 +230,14 @@ asio::awaitable<void> WorkerServer::State::lead(std::shared_ptr<Tcp::socket> soc
     log("leader " + from + " connected");
     const auto started = co_await startChild(mine);
     if (started) {
-        if (co_await writeAll(*socket, encode(HelloAnswer{true, ErrorCode::Unknown, {}, mine->name})))
+        const auto yes = acceptance(mine->name);
+        const bool said = co_await say(*socket, yes);
+        if (said)
             co_await beat(*socket, *mine, from);
     } else {
         log(started.error().message);
-        co_await writeAll(*socket, encode(refusal(started.error().code, started.error().message)));
+        const auto no = refusal(started.error().code, started.error().message);
+        co_await say(*socket, no);
     }
     mine->end();
     if (session == mine)
@@ -241,10 +262,13 @@ asio::awaitable<void> WorkerServer::State::beat(Tcp::socket &socket, const Sessi
         const auto trouble = current.child ? current.child->trouble() : std::string("is gone");
         if (!trouble.empty()) {
             log("the RPC server " + trouble);
-            co_await writeAll(socket, "!its RPC server " + trouble);
+            const std::string last = "!its RPC server " + trouble;
+            co_await writeAll(socket, last);
             co_return;
         }
-        if (!co_await writeAll(socket, std::string(1, '+')))
+        const std::string well = "+";
+        const bool answered = co_await writeAll(socket, well);
+        if (!answered)
             co_return;
     }
 }
@@ -253,19 +277,22 @@ asio::awaitable<void> WorkerServer::State::pass(std::shared_ptr<Tcp::socket> soc
 {
     const auto mine = session;
     if (!mine || !sameSecret(mine->name, name)) {
-        co_await writeAll(*socket, encode(refusal(ErrorCode::NotFound, "there is no such session")));
+        const auto no = refusal(ErrorCode::NotFound, "there is no such session");
+        co_await say(*socket, no);
         co_return;
     }
     const auto inner = std::make_shared<Tcp::socket>(context);
     std::erase_if(mine->sockets, [](const auto &weak) { return weak.expired(); });
     mine->sockets.insert(mine->sockets.end(), {socket, inner});
-    const auto connected = co_await connectTo(*inner, "127.0.0.1", mine->port, options.helloDeadline);
+    const auto connected = co_await connectTo(*inner, loopback, mine->port, options.helloDeadline);
     if (!connected) {
-        co_await writeAll(
-            *socket, encode(refusal(ErrorCode::Unavailable, "its RPC server " + connected.error().message)));
+        const auto no = refusal(ErrorCode::Unavailable, "its RPC server " + connected.error().message);
+        co_await say(*socket, no);
         co_return;
     }
-    if (co_await writeAll(*socket, encode(HelloAnswer{true, ErrorCode::Unknown, {}, {}})))
+    const auto yes = acceptance({});
+    const bool said = co_await say(*socket, yes);
+    if (said)
         co_await relay(socket, inner);
     error_code ignored;
     socket->close(ignored);
