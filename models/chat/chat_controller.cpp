@@ -2,6 +2,7 @@
 
 #include "cluster/openai/request_text.h"
 #include "models/chat/answer_stream.h"
+#include "models/chat/chat_export.h"
 #include "models/chat/chat_library.h"
 #include "models/chat/chat_request.h"
 #include "models/chat/conversation_codec.h"
@@ -358,6 +359,17 @@ QString ChatController::curlText() const
 {
     return models::curlText(m_endpoint.baseUrl, !m_endpoint.apiKey.isEmpty(),
                             requestFor(conversation(), isCompletionMode()));
+}
+
+QString ChatController::exportTo(const QString &file) const
+{
+    const cluster::Status done = models::exportTo(file, conversation());
+    return done ? QString() : QString::fromStdString(done.error().message);
+}
+
+std::chrono::milliseconds ChatController::silence() const
+{
+    return m_stream->silence();
 }
 
 QString ChatController::pythonText() const

@@ -83,11 +83,14 @@ public:
     [[nodiscard]] State state() const { return m_state; }
     [[nodiscard]] bool isBusy() const { return m_state != State::Idle; }
     [[nodiscard]] const AnswerRate &rate() const { return m_rate; }
+    [[nodiscard]] std::chrono::milliseconds silence() const; ///< Since the last byte of the running answer.
     [[nodiscard]] std::optional<qint64> contextUsed() const;
     [[nodiscard]] std::optional<qint64> contextLimit() const;
 
     [[nodiscard]] QString curlText() const; ///< Of the last request, or of the one that Send would make.
     [[nodiscard]] QString pythonText() const;
+    /// Writes the branch shown: Markdown for *.md, else JSON. An empty text is success, else what went wrong.
+    [[nodiscard]] QString exportTo(const QString &file) const;
     [[nodiscard]] Transcript *transcript() const { return m_transcript; }
     [[nodiscard]] RequestLog *requestLog() const { return m_log; }
     [[nodiscard]] ChatLibrary &library() const { return m_library; }
