@@ -12,11 +12,17 @@ using detail::SqliteStatement;
 namespace {
 
 constexpr std::int64_t layoutVersion = 1; // in PRAGMA user_version
+/// Several rows as one: the last moment, the weighted mean, least, greatest, weight and the coarsest step
+/// (ms; 0 as scraped). Gaps have no value and no part in the mean.
+const std::string summary = "max(time), sum(value * weight) / sum(CASE WHEN value IS NOT NULL THEN weight "
+                            "END), min(low), max(high), "
+                            "coalesce(sum(CASE WHEN value IS NOT NULL THEN weight END), 1)";
 constexpr const char *layout = R"(
     CREATE TABLE IF NOT EXISTS series (
         id INTEGER PRIMARY KEY, endpoint TEXT NOT NULL, metric TEXT NOT NULL, UNIQUE (endpoint, metric));
     CREATE TABLE IF NOT EXISTS sample (
         series INTEGER NOT NULL, time INTEGER NOT NULL, value REAL, low REAL, high REAL,
+        weight INTEGER NOT NULL, step INTEGER NOT NULL,
         PRIMARY KEY (series, time)) WITHOUT ROWID;
     PRAGMA user_version = 1;
 )";
@@ -121,6 +127,7 @@ Status MetricHistory::State::insertRow(const HistoryRow &row)
     insert.bind(3, row.point.value);
     insert.bind(4, row.point.low);
     insert.bind(5, row.point.high);
+    insert.bind(6, std::int64_t{row.point.weight});
     if (const auto done = insert.step(writing); !done)
         return tl::unexpected(done.error());
     return {};
@@ -149,9 +156,9 @@ Result<MetricHistory> MetricHistory::open(const std::string &path)
         return tl::unexpected(file.error());
     if (auto ready = prepareLayout(*file); !ready)
         return tl::unexpected(ready.error());
-    auto insert = file->prepare(
-        "INSERT OR REPLACE INTO sample (series, time, value, low, high) VALUES (?1, ?2, ?3, ?4, ?5)",
-        writing);
+    auto insert = file->prepare("INSERT OR REPLACE INTO sample (series, time, value, low, high, weight, "
+                                "step) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
+                                writing);
     if (!insert)
         return tl::unexpected(insert.error());
     return MetricHistory(std::make_unique<State>(State{std::move(*file), std::move(*insert), {}}));
@@ -177,8 +184,9 @@ Result<std::vector<ChartPoint>> MetricHistory::read(const HistoryQuery &query) c
         return tl::unexpected(series.error());
     const auto step = std::max<std::int64_t>(query.step.count(), 1);
     auto select
-        = m_state->file.prepare("SELECT max(time), avg(value), min(low), max(high), count(value) FROM sample "
-                                "WHERE series = ?1 AND time BETWEEN ?2 AND ?3 GROUP BY time / ?4 ORDER BY 1",
+        = m_state->file.prepare("SELECT " + summary
+                                    + ", max(step) FROM sample WHERE series = ?1 AND time BETWEEN ?2 AND ?3"
+                                      " GROUP BY time / ?4 ORDER BY 1",
                                 reading);
     if (!select)
         return tl::unexpected(select.error());
@@ -186,8 +194,6 @@ Result<std::vector<ChartPoint>> MetricHistory::read(const HistoryQuery &query) c
     select->bind(2, milliseconds(query.from));
     select->bind(3, milliseconds(query.to));
     select->bind(4, step);
-    const auto silence
-        = query.gapAfter.count() > 0 ? std::max(query.gapAfter, 3 * query.step) : query.gapAfter;
     std::vector<ChartPoint> points;
     while (true) {
         const auto row = select->step(reading);
@@ -197,6 +203,9 @@ Result<std::vector<ChartPoint>> MetricHistory::read(const HistoryQuery &query) c
             return points;
         const SampleTime time{std::chrono::milliseconds(select->integer(0))};
         const int weight = std::max(1, static_cast<int>(select->integer(4)));
+        const auto coarsest = std::max(query.step, std::chrono::milliseconds(select->integer(5)));
+        const auto silence
+            = query.gapAfter.count() > 0 ? std::max(query.gapAfter, 3 * coarsest) : query.gapAfter;
         appendWithGaps(points, {time, select->real(1), select->real(2), select->real(3), weight}, silence);
     }
 }
@@ -228,6 +237,31 @@ Status MetricHistory::forgetBefore(SampleTime time)
                                         " (SELECT 1 FROM sample WHERE sample.series = series.id);"
                                         "COMMIT",
                                   "cleaning the metrics history");
+    if (!done)
+        (void)m_state->file.run("ROLLBACK", writing);
+    return done;
+}
+
+Status MetricHistory::thinOutBefore(SampleTime time, std::chrono::milliseconds step)
+{
+    const std::int64_t size = std::max<std::int64_t>(step.count(), 1);
+    const std::string ofStep = "time / " + std::to_string(size);
+    // Whole steps only, and only those with more than one row: the rest is as coarse as wanted already.
+    const std::string old = " WHERE time < " + std::to_string(milliseconds(time) / size * size);
+    auto done = m_state->file.run("BEGIN IMMEDIATE;"
+                                  "CREATE TEMP TABLE coarse (series, period, time, value, low, high, weight, "
+                                  "PRIMARY KEY (series, period))"
+                                  " WITHOUT ROWID;"
+                                  "INSERT INTO coarse SELECT series, "
+                                      + ofStep + ", " + summary + " FROM sample" + old + " GROUP BY series, "
+                                      + ofStep
+                                      + " HAVING count(*) > 1;"
+                                        "DELETE FROM sample"
+                                      + old + " AND (series, " + ofStep
+                                      + ") IN (SELECT series, period FROM coarse);"
+                                        "INSERT INTO sample SELECT series, time, value, low, high, weight, "
+                                      + std::to_string(size) + " FROM coarse; DROP TABLE coarse; COMMIT",
+                                  "thinning out the metrics history");
     if (!done)
         (void)m_state->file.run("ROLLBACK", writing);
     return done;

@@ -51,6 +51,9 @@ public:
     [[nodiscard]] Result<std::vector<ChartPoint>> read(const HistoryQuery &query) const;
     [[nodiscard]] Result<std::vector<std::string>> endpoints() const;
     Status forgetBefore(SampleTime time); ///< Retention. Gives the space back to the file, not to the disk.
+    /// Makes what is older coarser: one row for each step, with mean, least and greatest. A step of nothing
+    /// but gaps stays a gap. Doing it again changes nothing.
+    Status thinOutBefore(SampleTime time, std::chrono::milliseconds step);
 
 private:
     struct State;

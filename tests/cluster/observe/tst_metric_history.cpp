@@ -59,6 +59,7 @@ private slots:
     void stepsSummarise();
     void silenceIsAGap();
     void retentionForgetsTheOld();
+    void oldRowsAreThinnedOut();
     void aKilledWriterLeavesWholeBatches();
     void aDamagedFileIsAnError_data();
     void aDamagedFileIsAnError();
@@ -166,6 +167,39 @@ void TestMetricHistory::retentionForgetsTheOld()
     QCOMPARE(*history->endpoints(), std::vector<std::string>{"a"});
     QVERIFY(history->write({row("b", 60, 1)}));
     QCOMPARE(history->read(everything("b"))->size(), 1u);
+}
+
+void TestMetricHistory::oldRowsAreThinnedOut()
+{
+    auto history = MetricHistory::open(path());
+    std::vector<HistoryRow> rows;
+    for (int i = 0; i < 600; i += 2)
+        rows.push_back(i >= 100 && i < 220
+                           ? HistoryRow{"a", ChartMetric::RequestsRunning, ChartPoint::gap(at(i))}
+                           : row("a", i, i));
+    rows.push_back(row("b", 0, 7));
+    QVERIFY(history->write(rows));
+    const SampleTime limit = at(330); // within a step: that one stays as it is
+    HistoryQuery query = everything("a");
+    query.gapAfter = milliseconds(30000);
+    QVERIFY(history->thinOutBefore(limit, std::chrono::minutes(1)));
+    const auto points = *history->read(query);
+    QVERIFY(points.size() < 170);
+    double weight = 0;
+    double sum = 0;
+    int gaps = 0;
+    for (const ChartPoint &point : points) {
+        gaps += point.isGap() ? 1 : 0;
+        weight += point.isGap() ? 0 : point.weight;
+        sum += point.isGap() ? 0 : point.value * point.weight;
+    }
+    QCOMPARE(weight, 240.0);
+    QCOMPARE(sum, 300. * 299 - 60. * 159); // of 0, 2, … 598 without 100 … 218
+    QCOMPARE(gaps, 1); // where there was one; the coarser rows are no silence
+    QVERIFY(history->thinOutBefore(limit, std::chrono::minutes(1)));
+    QCOMPARE(history->read(query)->size(), points.size());
+    QCOMPARE(history->read(everything("b"))->at(0).value, 7.0);
+    QVERIFY(history->write({row("a", 1000, 1)}));
 }
 
 void TestMetricHistory::aKilledWriterLeavesWholeBatches()
