@@ -90,7 +90,7 @@ void MetricsController::updateChart(std::size_t index)
 QString MetricsController::emptyText(std::size_t index) const
 {
     const CatalogChart &entry = chartCatalog()[index];
-    if (m_endpoint.url.isEmpty())
+    if (m_endpoint.name.isEmpty())
         return tr("No server chosen");
     if (m_latest) {
         // One series is enough for a chart; if none is exported, say why.
@@ -105,7 +105,7 @@ QString MetricsController::emptyText(std::size_t index) const
         }
         return missing;
     }
-    if (m_state == MetricsState::Failed)
+    if (m_state == MetricsState::Failed || m_state == MetricsState::Stopped)
         return tr("No data recorded in this time");
     return tr("Waiting for the first values");
 }

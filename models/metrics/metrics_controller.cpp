@@ -86,13 +86,17 @@ void MetricsController::setEndpoint(const MetricsEndpoint &endpoint)
         buffer.clear();
     if (endpoint.url.isEmpty()) {
         m_ageTimer.stop();
-        setState(MetricsState::NoEndpoint);
+        m_state = endpoint.name.isEmpty() ? MetricsState::NoEndpoint : MetricsState::Stopped;
+        load();
         updateCharts();
+        emit stateChanged();
+        emit ageChanged(-1);
         return;
     }
-    m_worker = std::make_shared<MetricsWorker>(WorkerOptions{.endpoint = endpoint.name.toStdString(),
+    m_worker = std::make_shared<MetricsWorker>(WorkerOptions{.endpoint = historyKey().toStdString(),
                                                              .url = pageUrl(endpoint.url).toStdString(),
                                                              .bearer = endpoint.bearer.toStdString(),
+                                                             .model = endpoint.model.toStdString(),
                                                              .interval = m_options.interval,
                                                              .timeout = m_options.timeout},
                                                m_store);
@@ -231,12 +235,19 @@ void MetricsController::showWindow(const TimeWindow &window)
     load();
 }
 
+// One model's values are kept apart from the server's.
+QString MetricsController::historyKey() const
+{
+    return m_endpoint.model.isEmpty() ? m_endpoint.name
+                                      : m_endpoint.name + QStringLiteral(" · ") + m_endpoint.model;
+}
+
 // Reads the window from the history; what is shown stays until it is there.
 void MetricsController::load()
 {
     m_step = stepForRange(window().length(), static_cast<double>(m_options.interval.count()) / 1000);
     m_arrivedWhileLoading.clear();
-    if (m_endpoint.url.isEmpty()) {
+    if (m_endpoint.name.isEmpty()) {
         updateCharts();
         emit rangeChanged();
         return;
@@ -247,7 +258,7 @@ void MetricsController::load()
     const bool isRaw = m_step * 1000 <= static_cast<double>(m_options.interval.count());
     m_loadJob = m_jobs.run(
         this,
-        [store = m_store, key = m_endpoint.name.toStdString(), wanted, until, step = isRaw ? 0 : m_step,
+        [store = m_store, key = historyKey().toStdString(), wanted, until, step = isRaw ? 0 : m_step,
          pad = m_step](const JobContext &context) -> Lists {
             return store->read(key, sampleTime(wanted.from - pad), sampleTime(until),
                                std::chrono::milliseconds(static_cast<qint64>(step * 1000)),
@@ -278,7 +289,7 @@ void MetricsController::tick()
     const std::optional<double> old = age();
     emit ageChanged(old ? static_cast<int>(*old) : -1);
     const double limit = staleAfterIntervals * static_cast<double>(m_options.interval.count()) / 1000;
-    if (old && m_state != MetricsState::NoEndpoint)
+    if (old && m_worker)
         setState(*old > std::max(limit, 3.0) ? MetricsState::Stale : MetricsState::Live);
 }
 

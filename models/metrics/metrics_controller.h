@@ -26,6 +26,7 @@ struct MetricsEndpoint
     QString name; ///< For a person; also the key under which its history is kept: keep it stable
     QString url; ///< "http://127.0.0.1:8000"; "/metrics" is added if there is no path
     QString bearer; ///< Access token, empty for none. Never shown, never stored by this class
+    QString model = {}; ///< Watch only this one of the page's models; empty: all together
     friend bool operator==(const MetricsEndpoint &, const MetricsEndpoint &) = default;
 };
 
@@ -40,6 +41,7 @@ struct MetricsOptions
 
 enum class MetricsState {
     NoEndpoint,
+    Stopped, ///< Known by name, but without an address now: its history is shown, nothing is polled
     Connecting, ///< No page yet, no failure yet
     Live,
     Stale, ///< There are values, but the newest are older than a few intervals
@@ -71,8 +73,8 @@ public:
     MetricsController(JobRunner &jobs, MetricsOptions options, QObject *parent = nullptr);
     ~MetricsController() override;
 
-    /// Watches another server; the window and the range stay. An endpoint with an empty url stops the
-    /// watching.
+    /// Watches another server; window and range stay. Without a url nothing is polled; with a name the
+    /// history is still shown.
     void setEndpoint(const MetricsEndpoint &endpoint);
     [[nodiscard]] const MetricsEndpoint &endpoint() const { return m_endpoint; }
     void refresh(); ///< Scrapes now, unless a scrape is under way
@@ -127,6 +129,7 @@ private:
     void takeFailure(const PollOutcome &outcome);
     void appendLive(const PollOutcome &outcome);
     void load();
+    [[nodiscard]] QString historyKey() const;
     void tick();
     void setState(MetricsState state);
     void updateCharts();

@@ -4,6 +4,7 @@
 #include "cluster/observe/metric_history.h"
 
 #include <cmath>
+#include <set>
 
 namespace models {
 namespace {
@@ -100,8 +101,10 @@ struct MetricsWorker::State
             const cluster::Result<cluster::HttpResponse> answer = http.send(request, how);
             if (!answer)
                 return tl::unexpected(answer.error());
+            modelNames = modelNamesIn(answer->body);
             return cluster::FetchedPage{answer->status, std::string(answer->header("Location").value_or("")),
-                                        answer->body};
+                                        options.model.empty() ? answer->body
+                                                              : pageOfModel(answer->body, options.model)};
         };
     }
 
@@ -110,6 +113,7 @@ struct MetricsWorker::State
     cluster::HttpClient http;
     std::stop_token stop; // Of the poll that is running
     cluster::MetricPoller poller;
+    std::vector<std::string> modelNames; // Of the last page
     std::optional<cluster::ServingSample> previous;
 };
 
@@ -119,6 +123,53 @@ MetricsWorker::MetricsWorker(WorkerOptions options, std::shared_ptr<MetricsStore
 }
 
 MetricsWorker::~MetricsWorker() = default;
+
+namespace {
+// The value of model_name in one line of a page, with its escapes; nothing if the line has none.
+std::optional<std::string_view> modelNameOf(std::string_view line)
+{
+    constexpr std::string_view label = "model_name=\"";
+    const std::size_t at = line.find(label);
+    if (line.empty() || line.front() == '#' || at == std::string_view::npos)
+        return std::nullopt;
+    const std::size_t from = at + label.size();
+    std::size_t to = from;
+    while (to < line.size() && line[to] != '"')
+        to += line[to] == '\\' ? 2 : 1;
+    return line.substr(from, std::min(to, line.size()) - from);
+}
+
+template<typename Take>
+void forEachLine(std::string_view page, Take take)
+{
+    while (!page.empty()) {
+        const std::size_t end = std::min(page.find('\n'), page.size() - 1);
+        take(page.substr(0, end + 1));
+        page.remove_prefix(end + 1);
+    }
+}
+} // namespace
+
+std::vector<std::string> modelNamesIn(const std::string &page)
+{
+    std::set<std::string, std::less<>> names;
+    forEachLine(page, [&names](std::string_view line) {
+        if (const auto name = modelNameOf(line); name && !names.contains(*name))
+            names.emplace(*name);
+    });
+    return {names.begin(), names.end()};
+}
+
+std::string pageOfModel(const std::string &page, const std::string &model)
+{
+    std::string kept;
+    kept.reserve(page.size());
+    forEachLine(page, [&kept, &model](std::string_view line) {
+        if (modelNameOf(line).value_or(model) == model)
+            kept += line;
+    });
+    return kept;
+}
 
 namespace {
 bool didRestart(const std::optional<cluster::CounterReading> &before,
@@ -163,7 +214,7 @@ PollOutcome MetricsWorker::poll(cluster::SampleTime now, std::stop_token stop)
     outcome.values = scrape->values;
     outcome.liveness = scrape->liveness;
     outcome.livenessText = m_state->poller.halfAlive().explanation();
-    outcome.modelNames = scrape->sample.modelNames;
+    outcome.modelNames = m_state->modelNames;
     outcome.product = std::string(cluster::productName(scrape->sample.product));
     outcome.remarks = remarksOf(scrape->sample);
     if (m_state->previous)

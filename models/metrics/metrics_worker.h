@@ -46,7 +46,7 @@ struct PollOutcome
     std::string storeFailure; ///< The history could not be written; the charts live on
     cluster::Liveness liveness = cluster::Liveness::Unknown;
     std::string livenessText;
-    std::vector<std::string> modelNames;
+    std::vector<std::string> modelNames; ///< Of the whole page, also of models that are left out
     std::string product;
     bool wasReset = false; ///< Counters began again: the server was restarted
     struct FieldRemark
@@ -62,9 +62,17 @@ struct WorkerOptions
     std::string endpoint; ///< Key of the history
     std::string url; ///< Of the page: http://host:port/metrics
     std::string bearer; ///< Empty: no Authorization header
+    std::string model; ///< Only series of this model_name (and those without one); empty: all
     std::chrono::milliseconds interval{2000};
     std::chrono::milliseconds timeout{5000};
 };
+
+/// The values of the label model_name in a page, sorted, each once.
+std::vector<std::string> modelNamesIn(const std::string &page);
+
+/// The page without the lines of other models. Lines without a model_name stay: they tell of the whole
+/// server.
+std::string pageOfModel(const std::string &page, const std::string &model);
 
 /// The blocking half of MetricsController for one endpoint. poll() runs on pool threads, one call at a time.
 class MetricsWorker

@@ -326,6 +326,40 @@ private slots:
             QVERIFY(!chart(controller, "kv").whyEmpty.isEmpty());
     }
 
+    void oneModelOfSeveralCanBeWatched()
+    {
+        Watched watched;
+        watched.serve({"# TYPE vllm:num_requests_running gauge\n"
+                       "vllm:num_requests_running{model_name=\"a\"} 3\n"
+                       "vllm:num_requests_running{engine=\"0\",model_name=\"b\"} 4\n"});
+        models::JobRunner jobs;
+        models::MetricsController controller(jobs, watched.options());
+        controller.setEndpoint(watched.endpoint());
+        QTRY_COMPARE(chart(controller, "requests").series[0].latest.value_or(0), 7.0);
+        QCOMPARE(controller.modelNames(), (QStringList{"a", "b"}));
+        models::MetricsEndpoint one = watched.endpoint();
+        one.model = "b";
+        controller.setEndpoint(one);
+        QTRY_COMPARE(chart(controller, "requests").series[0].latest.value_or(0), 4.0);
+        QCOMPARE(controller.modelNames(), (QStringList{"a", "b"}));
+    }
+
+    void aStoppedServerStillShowsWhatWasRecorded()
+    {
+        Watched watched;
+        models::JobRunner jobs;
+        models::MetricsController controller(jobs, watched.options());
+        controller.setRange(900);
+        controller.setEndpoint(watched.endpoint());
+        QTRY_VERIFY(valueCount(chart(controller, "requests")) >= 2);
+        controller.setEndpoint({QStringLiteral("local"), {}, {}});
+        QCOMPARE(controller.state(), MetricsState::Stopped);
+        const auto requests = watched.server.requests().size();
+        QTRY_VERIFY(valueCount(chart(controller, "requests")) >= 2);
+        QVERIFY(!chart(controller, "requests").series[0].latest);
+        QCOMPARE(watched.server.requests().size(), requests);
+    }
+
     void objectivesAreJudgedByTheirShareOfTheWindow()
     {
         Watched watched;

@@ -164,10 +164,13 @@ void MetricsPage::setEndpoints(const QList<models::MetricsEndpoint> &endpoints)
     const models::MetricsEndpoint &watched = m_controller.endpoint();
     const auto same
         = std::find_if(all.begin(), all.end(), [&](const auto &one) { return one.name == watched.name; });
-    if (same != all.end())
-        m_controller.setEndpoint(*same); // The local engine comes back on another port
-    else if (watched.url.isEmpty() && !all.isEmpty())
+    if (same != all.end()) { // The local engine comes back on another port
+        models::MetricsEndpoint again = *same;
+        again.model = watched.model;
+        m_controller.setEndpoint(again);
+    } else if (watched.name.isEmpty() && !all.isEmpty()) {
         m_controller.setEndpoint(all.first());
+    }
     m_toolbar->update();
 }
 
@@ -241,6 +244,8 @@ void MetricsPage::applyState()
     m_scroll->setVisible(!isEmpty);
     if (state == MetricsState::Failed)
         setState(State::Err, tr("No metrics"));
+    else if (state == MetricsState::Stopped)
+        setState(State::Paused, tr("Not running"));
     else if (state == MetricsState::Stale)
         setState(State::Unknown, tr("Metrics %1 ago").arg(models::ageText(m_controller.age().value_or(0))));
     else if (!m_controller.halfAliveText().isEmpty())
@@ -260,8 +265,8 @@ void MetricsPage::showProblem()
         const QString tries = tr("Attempt %1, the next one at %2.")
                                   .arg(problem->attempt)
                                   .arg(momentText(problem->nextTry, {0, 1}));
-        m_banner->showText({isOld ? State::Warn : State::Err, problem->what, problem->cause + u' ' + tries,
-                            problem->details},
+        m_banner->showText({isOld ? State::Warn : State::Err, problem->what,
+                            problem->cause + QStringLiteral(". ") + tries, problem->details},
                            {again, {tr("Other server…"), [this] { askForServer(); }}});
     } else if (!m_controller.halfAliveText().isEmpty()) {
         m_banner->showText({State::Warn, tr("The server has requests, but makes no tokens."),

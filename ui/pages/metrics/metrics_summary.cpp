@@ -36,7 +36,7 @@ void hideFrom(const QList<StateLabel *> &labels, qsizetype index)
 MetricsSummary::MetricsSummary(models::MetricsController &controller, const Theme &theme, QWidget *parent)
     : QWidget(parent), m_controller(controller), m_theme(theme), m_eventRow(new QHBoxLayout),
       m_objectiveRow(new QHBoxLayout), m_objectiveTitle(new QLabel(this)),
-      m_liveness(new StateLabel(theme, this))
+      m_stopped(new StateLabel(theme, this))
 {
     auto *row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
@@ -45,23 +45,24 @@ MetricsSummary::MetricsSummary(models::MetricsController &controller, const Them
     m_objectiveRow->setSpacing(14);
     m_objectiveTitle->setProperty("role", "secondary");
     m_objectiveRow->addWidget(m_objectiveTitle);
-    row->addWidget(m_liveness);
+    row->addWidget(m_stopped);
     row->addLayout(m_eventRow);
     row->addStretch();
     row->addLayout(m_objectiveRow);
-    m_liveness->hide();
+    m_stopped->hide();
 }
 
 void MetricsSummary::update()
 {
-    const QString halfAlive = m_controller.halfAliveText();
-    m_liveness->setVisible(!halfAlive.isEmpty());
-    if (!halfAlive.isEmpty())
-        m_liveness->setState(State::Warn, tr("Half alive"), halfAlive);
+    const bool isStopped = m_controller.state() == models::MetricsState::Stopped;
+    m_stopped->setVisible(isStopped);
+    if (isStopped)
+        m_stopped->setState(State::Paused,
+                            tr("%1 is not running: recorded values").arg(m_controller.endpoint().name));
     updateEvents();
     updateObjectives();
     const auto isShown = [](const StateLabel *label) { return !label->isHidden(); };
-    setVisible(!halfAlive.isEmpty() || std::any_of(m_events.begin(), m_events.end(), isShown)
+    setVisible(isStopped || std::any_of(m_events.begin(), m_events.end(), isShown)
                || std::any_of(m_objectives.begin(), m_objectives.end(), isShown));
 }
 

@@ -33,6 +33,6 @@ private:
     QLabel *m_objectiveTitle;
     QList<StateLabel *> m_events;
     QList<StateLabel *> m_objectives;
-    StateLabel *m_liveness;
+    StateLabel *m_stopped;
 };
 } // namespace ui

@@ -27,6 +27,7 @@ MetricsToolbar::MetricsToolbar(models::MetricsController &controller, const Them
     m_chooser->setMinimumWidth(206);
     m_chooser->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_chooser->setAccessibleName(tr("Server and model"));
+    m_chooser->setPlaceholderText(tr("Choose a server"));
     for (const QString &text : {tr("15 min"), tr("1 h"), tr("6 h"), tr("24 h"), tr("7 d")})
         m_ranges->addSegment(text);
     m_ranges->addSegment(tr("Custom"), tr("Choose start and end, or drag in a chart"));
@@ -59,8 +60,8 @@ MetricsToolbar::MetricsToolbar(models::MetricsController &controller, const Them
     });
     connect(m_csv, &QToolButton::clicked, this, &MetricsToolbar::csvRequested);
     connect(m_chooser, &QComboBox::activated, this, [this](int index) {
-        if (index >= 0 && index < m_endpoints.size())
-            emit endpointChosen(m_endpoints[index]);
+        if (index >= 0 && index < m_choices.size())
+            emit endpointChosen(m_choices[index]);
         else
             emit otherServerRequested();
         update();
@@ -77,15 +78,30 @@ void MetricsToolbar::setEndpoints(const QList<models::MetricsEndpoint> &endpoint
 
 void MetricsToolbar::fillChooser()
 {
+    const models::MetricsEndpoint &watched = m_controller.endpoint();
+    const QStringList names = m_controller.modelNames();
     QStringList texts;
     int current = -1;
-    for (int i = 0; i < m_endpoints.size(); ++i) {
-        const bool isWatched = m_endpoints[i].name == m_controller.endpoint().name;
-        const QStringList names = isWatched ? m_controller.modelNames() : QStringList();
-        texts << (names.isEmpty() ? m_endpoints[i].name
-                                  : m_endpoints[i].name + QStringLiteral(" · ") + names.join(u", "));
-        if (isWatched)
-            current = i;
+    m_choices.clear();
+    for (const models::MetricsEndpoint &endpoint : m_endpoints) {
+        const bool isWatched = endpoint.name == watched.name;
+        const bool hasOne = isWatched && names.size() == 1;
+        if (isWatched && watched.model.isEmpty())
+            current = static_cast<int>(texts.size());
+        const QString what = hasOne         ? names.first()
+            : isWatched && names.size() > 1 ? tr("all models")
+                                            : QString();
+        texts << (what.isEmpty() ? endpoint.name : endpoint.name + QStringLiteral(" · ") + what);
+        m_choices << endpoint;
+        if (!isWatched || names.size() < 2)
+            continue;
+        for (const QString &name : names) { // One page tells of several models
+            if (name == watched.model)
+                current = static_cast<int>(texts.size());
+            texts << endpoint.name + QStringLiteral(" · ") + name;
+            m_choices << endpoint;
+            m_choices.last().model = name;
+        }
     }
     texts << tr("Other server…");
     QStringList shown;

@@ -41,6 +41,7 @@ private:
     models::MetricsController &m_controller;
     const Theme &m_theme;
     QList<models::MetricsEndpoint> m_endpoints;
+    QList<models::MetricsEndpoint> m_choices; // What each row of the chooser stands for
     QComboBox *m_chooser;
     SegmentedButtons *m_ranges;
     RangePopup *m_popup;
