@@ -106,6 +106,10 @@ asio::awaitable<cluster::Status> WorkerLink::open()
             break;
         if (!mayPass(status.error().code))
             co_return fail(status.error().code, name() + " " + status.error().message);
+        // The last try may have been cut short: what an earlier one was told says more.
+        if (status.error().code == ErrorCode::DeadlineExceeded && !told.empty())
+            status.error().message = told;
+        told = status.error().message;
         if (Clock::now() >= end)
             co_return fail(ErrorCode::DeadlineExceeded,
                            name() + " " + status.error().message + "; waited "
