@@ -1,0 +1,53 @@
+#include "app/slipwayctl/command_line.h"
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+namespace {
+
+std::string ownPath(const char *word)
+{
+    std::error_code error;
+    const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+    return error ? std::string(word) : path.string();
+}
+
+int run(int argc, char **argv)
+{
+    slipwayctl::Interrupts interrupts;
+    slipwayctl::CommandContext context{interrupts, ownPath(argv[0])};
+    CLI::App app("Slipway without a window: models, chat, metrics, serving");
+    app.name("slipwayctl");
+    app.set_version_flag("--version", "slipwayctl " SLIPWAY_VERSION);
+    std::string format = "text";
+    app.add_option("-o,--output", format, "text or json")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->each([&context](const std::string &value) { context.wantsJson = value == "json"; });
+    app.require_subcommand(1)->fallthrough();
+    app.footer("Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.\n"
+               "Models are kept in $SLIPWAY_CACHE/models (by default below ~/.cache/slipway).");
+    slipwayctl::addModelsCommands(app, context);
+    slipwayctl::addChatCommand(app, context);
+    slipwayctl::addCompleteCommand(app, context);
+    slipwayctl::addMetricsCommand(app, context);
+    slipwayctl::addServeCommand(app, context);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? slipwayctl::exitSuccess : slipwayctl::exitUsage;
+    }
+    return context.exitStatus;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &exception) {
+        std::fprintf(stderr, "slipwayctl: %s\n", exception.what());
+        return slipwayctl::exitFailure;
+    }
+}
