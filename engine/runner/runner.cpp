@@ -127,27 +127,32 @@ cluster::Result<std::optional<FrontMessage>> firstMessage(FrameChannel &channel)
     }
 }
 
+enum class Outcome { Served, Ended, Broken };
+
+Outcome handleAll(FrameChannel &channel, RunnerService &service)
+{
+    while (true) {
+        auto message = channel.next();
+        if (!message)
+            return Outcome::Broken;
+        if (!*message)
+            return Outcome::Served;
+        if (!service.handle(std::move(**message)))
+            return Outcome::Ended;
+    }
+}
+
 int serve(FrameChannel &channel, Outbox &outbox, RunnerService &service)
 {
     while (true) {
-        switch (channel.wait(outbox.wakeDescriptor())) {
-        case FrameChannel::Wake::Closed:
+        // Before any waiting: the front may have asked while the model was being loaded.
+        if (const Outcome outcome = handleAll(channel, service); outcome != Outcome::Served)
+            return outcome == Outcome::Ended ? 0 : exitProtocol;
+        const FrameChannel::Wake wake = channel.wait(outbox.wakeDescriptor());
+        if (wake == FrameChannel::Wake::Closed)
             return 0;
-        case FrameChannel::Wake::Other:
-            if (!channel.send(outbox.take()))
-                return 0;
-            break;
-        case FrameChannel::Wake::Front:
-            while (true) {
-                auto message = channel.next();
-                if (!message)
-                    return exitProtocol;
-                if (!*message)
-                    break;
-                if (!service.handle(std::move(**message)))
-                    return 0;
-            }
-        }
+        if (wake == FrameChannel::Wake::Other && !channel.send(outbox.take()))
+            return 0;
     }
 }
 

@@ -12,7 +12,7 @@ struct SchedulerOptions
     int maxModelLen = 0; ///< Prompt and answer together, tokens; not more than the decoder has cells.
     int maxNumBatchedTokens = 256; ///< Tokens of one step.
     bool prefixCaching = true;
-    Seconds stepTarget{0.35}; ///< What a step with prompts in it should last.
+    Seconds stepTarget{0.25}; ///< What a step with prompts in it should last.
 };
 
 /// Continuous batching: in each step every running request gets its next token, and what is left of the
