@@ -18,6 +18,8 @@
 namespace ui {
 
 namespace {
+constexpr int FieldWidth = 272;
+constexpr int FieldHeight = 24;
 constexpr int PopupWidth = 460;
 constexpr int RowHeight = 30;
 constexpr int MaxRows = 12;
@@ -151,7 +153,7 @@ CommandField::CommandField(const Theme &theme, std::function<QList<Command>()> c
     setAccessibleName(tr("Command field"));
     setProperty("command", true);
     setFocusPolicy(Qt::ClickFocus); // Tab stays in the page; Ctrl+K comes here
-    setFixedWidth(264);
+    setFixedSize(FieldWidth, FieldHeight);
     m_hint->setProperty("role", QStringLiteral("caption"));
     m_hint->setAttribute(Qt::WA_TransparentForMouseEvents);
     setTextMargins(0, 0, 44, 0);
@@ -161,6 +163,12 @@ CommandField::CommandField(const Theme &theme, std::function<QList<Command>()> c
     });
     connect(&theme, &Theme::changed, this, &CommandField::updateIcons);
     updateIcons();
+}
+
+// The menu bar asks for the hint and not for the fixed size.
+QSize CommandField::sizeHint() const
+{
+    return {FieldWidth, FieldHeight};
 }
 
 void CommandField::updateIcons()

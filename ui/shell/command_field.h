@@ -40,6 +40,7 @@ public:
     void open();
     void closeList();
     [[nodiscard]] bool isOpen() const;
+    [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QListView *listView() const { return m_list; }
 
 protected:

@@ -122,14 +122,7 @@ void MainWindow::setUpToolBar()
 void MainWindow::setUpNavigation()
 {
     m_navigation = new NavigationPanel(m_services.theme, m_pages, *m_targets);
-    // A tool bar area lies outside of all docks: the log opens beside the navigation, not below it.
-    auto *edge = new QToolBar(tr("Navigation"));
-    edge->setObjectName(QStringLiteral("navigation"));
-    edge->setProperty("edge", true);
-    edge->setMovable(false);
-    edge->setContextMenuPolicy(Qt::PreventContextMenu);
-    edge->addWidget(m_navigation);
-    addToolBar(Qt::LeftToolBarArea, edge);
+    addToolBar(Qt::LeftToolBarArea, new NavigationBar(m_navigation, this));
     connect(m_navigation, &NavigationPanel::pageChosen, this, [this](int row) {
         if (row >= 0)
             showPage(m_pages.page(row));
@@ -146,6 +139,8 @@ void MainWindow::setUpPages()
     auto *bannerRoom = new QVBoxLayout;
     bannerRoom->setContentsMargins(16, 0, 16, 0);
     bannerRoom->addWidget(m_banner);
+    connect(m_banner, &Banner::shownChanged, this,
+            [bannerRoom](bool isShown) { bannerRoom->setContentsMargins(16, isShown ? 12 : 0, 16, 0); });
     auto *layout = new QVBoxLayout(center);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);

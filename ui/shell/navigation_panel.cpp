@@ -4,7 +4,9 @@
 #include "ui/shell/navigation_model.h"
 #include "ui/theme/theme.h"
 
+#include <QEvent>
 #include <QLabel>
+#include <QLayout>
 #include <QListView>
 #include <QPainter>
 #include <QVBoxLayout>
@@ -105,6 +107,25 @@ void NavigationPanel::paintEvent(QPaintEvent *)
     painter.setPen(m_theme.color(QStringLiteral("line")));
     const int edge = layoutDirection() == Qt::LeftToRight ? width() - 1 : 0;
     painter.drawLine(edge, 0, edge, height());
+}
+
+NavigationBar::NavigationBar(NavigationPanel *panel, QWidget *parent) : QToolBar(tr("Navigation"), parent)
+{
+    setObjectName(QStringLiteral("navigation"));
+    setProperty("edge", true);
+    setMovable(false);
+    setContextMenuPolicy(Qt::PreventContextMenu);
+    addWidget(panel);
+}
+
+// The style gives every tool bar margins, again at each change of the theme.
+bool NavigationBar::event(QEvent *event)
+{
+    const bool handled = QToolBar::event(event);
+    if (event->type() == QEvent::StyleChange || event->type() == QEvent::Polish
+        || event->type() == QEvent::Show)
+        layout()->setContentsMargins(0, 0, 0, 0);
+    return handled;
 }
 
 } // namespace ui

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QToolBar>
 #include <QWidget>
 
 class QAbstractItemModel;
@@ -47,6 +48,19 @@ private:
     QListView *m_pages;
     QLabel *m_caption;
     QListView *m_targets;
+};
+
+/// Holds the panel at the left edge: a tool bar area lies outside of all docks, so that a dock at the bottom
+/// opens beside the navigation and not below it.
+class NavigationBar : public QToolBar
+{
+    Q_OBJECT
+
+public:
+    explicit NavigationBar(NavigationPanel *panel, QWidget *parent = nullptr);
+
+protected:
+    bool event(QEvent *event) override;
 };
 
 } // namespace ui

@@ -296,8 +296,8 @@ QList<Command> WindowActions::commands() const
                                   action->trigger();
                           }});
     }
-    for (const QMenu *menu : {m_menus[MenuId::File], m_menus[MenuId::Edit], m_menus[MenuId::View],
-                              m_menus[MenuId::Target], m_menus[MenuId::Tools], m_windowMenu, m_helpMenu})
+    for (const QMenu *menu : {m_menus[MenuId::Edit], m_menus[MenuId::View], m_menus[MenuId::Target],
+                              m_menus[MenuId::Tools], m_windowMenu, m_menus[MenuId::File], m_helpMenu})
         collect(menu, found);
     return found;
 }

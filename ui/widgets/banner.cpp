@@ -70,6 +70,7 @@ void Banner::showText(const BannerText &text, const QList<BannerFix> &fixes)
     style()->polish(this);
     setFixes(fixes);
     show();
+    emit shownChanged(true);
     QAccessibleEvent alert(this, QAccessible::Alert);
     QAccessible::updateAccessibility(&alert);
 }
@@ -96,6 +97,7 @@ void Banner::setFixes(const QList<BannerFix> &fixes)
 void Banner::dismiss()
 {
     hide();
+    emit shownChanged(false);
 }
 
 } // namespace ui

@@ -43,6 +43,9 @@ public:
     void dismiss();
     [[nodiscard]] const BannerText &text() const { return m_text; }
 
+signals:
+    void shownChanged(bool isShown);
+
 private:
     void setFixes(const QList<BannerFix> &fixes);
 
