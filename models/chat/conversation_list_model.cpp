@@ -15,8 +15,9 @@ int findId(const QVector<ConversationSummary> &list, qint64 id)
 
 } // namespace
 
-QString shortTime(const QDateTime &time, const QDateTime &now)
+QString shortTime(const QDateTime &when, const QDateTime &now)
 {
+    const QDateTime time = when.toLocalTime();
     const qint64 days = time.date().daysTo(now.date());
     const QLocale locale;
     if (days == 0)
@@ -33,6 +34,10 @@ ConversationListModel::ConversationListModel(QObject *parent) : QAbstractListMod
 void ConversationListModel::setConversations(QVector<ConversationSummary> all)
 {
     beginResetModel();
+    // What was begun while the list was being read is newer than the list.
+    for (auto known = m_all.crbegin(); known != m_all.crend(); ++known)
+        if (findId(all, known->id) < 0)
+            all.prepend(*known);
     m_all = std::move(all);
     m_isSearching = false;
     endResetModel();

@@ -46,6 +46,6 @@ private:
 };
 
 /// "14:31", "Yesterday", "27 Nov", "27 Nov 2025": short, and never wrong about the day.
-QString shortTime(const QDateTime &time, const QDateTime &now);
+QString shortTime(const QDateTime &when, const QDateTime &now);
 
 } // namespace models

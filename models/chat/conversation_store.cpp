@@ -80,11 +80,12 @@ cluster::ErrorCode codeOf(int sqliteCode)
     }
 }
 
+/// In UTC: the local time of 30,000 rows costs more than reading them, and few are ever shown.
 ConversationSummary summaryOf(const SqliteStatement &row)
 {
     return {.id = row.integer(0),
             .title = row.text(1),
-            .updated = QDateTime::fromMSecsSinceEpoch(row.integer(2)),
+            .updated = QDateTime::fromMSecsSinceEpoch(row.integer(2), Qt::UTC),
             .messageCount = static_cast<int>(row.integer(3)),
             .snippet = {}};
 }
@@ -222,19 +223,22 @@ cluster::Result<QVector<ConversationSummary>> ConversationStore::search(const QS
     const QString like = escapedForLike(text);
     QString phrase = text;
     phrase.replace(QLatin1Char('"'), QStringLiteral("\"\""));
+    // The hits come first and by themselves: snippet() can't be used beside an aggregate.
     SqliteStatement query(
         m_database,
-        trigrams ? "SELECT c.id, c.title, c.updated_ms, c.message_count, coalesce(hit.part, '') FROM "
-                   "conversations c "
-                   "LEFT JOIN (SELECT m.conversation, min(snippet(message_text, 0, '', '', '…', 24)) AS part "
-                   "FROM message_text JOIN messages m ON m.id = message_text.rowid "
-                   "WHERE message_text MATCH ?1 GROUP BY m.conversation) hit ON hit.conversation = c.id "
-                   "WHERE hit.conversation IS NOT NULL OR c.title LIKE ?2 ESCAPE '\\' "
-                   "ORDER BY c.updated_ms DESC LIMIT ?3"
-                 : "SELECT c.id, c.title, c.updated_ms, c.message_count, '' FROM conversations c "
-                   "WHERE ?1 = ?1 AND (c.title LIKE ?2 ESCAPE '\\' OR EXISTS (SELECT 1 FROM messages m "
-                   "WHERE m.conversation = c.id AND m.content LIKE ?2 ESCAPE '\\')) "
-                   "ORDER BY c.updated_ms DESC LIMIT ?3");
+        trigrams
+            ? "WITH hit AS MATERIALIZED (SELECT m.conversation AS conversation, "
+              "snippet(message_text, 0, '', '', '…', 24) AS part "
+              "FROM message_text JOIN messages m ON m.id = message_text.rowid WHERE message_text MATCH ?1), "
+              "found AS (SELECT conversation, min(part) AS part FROM hit GROUP BY conversation) "
+              "SELECT c.id, c.title, c.updated_ms, c.message_count, coalesce(found.part, '') "
+              "FROM conversations c LEFT JOIN found ON found.conversation = c.id "
+              "WHERE found.conversation IS NOT NULL OR c.title LIKE ?2 ESCAPE '\\' "
+              "ORDER BY c.updated_ms DESC LIMIT ?3"
+            : "SELECT c.id, c.title, c.updated_ms, c.message_count, '' FROM conversations c "
+              "WHERE ?1 = ?1 AND (c.title LIKE ?2 ESCAPE '\\' OR EXISTS (SELECT 1 FROM messages m "
+              "WHERE m.conversation = c.id AND m.content LIKE ?2 ESCAPE '\\')) "
+              "ORDER BY c.updated_ms DESC LIMIT ?3");
     query.bind(QLatin1Char('"') + phrase + QLatin1Char('"')).bind(like).bind(static_cast<qint64>(limit));
     QVector<ConversationSummary> found;
     while (query.step() == SQLITE_ROW) {

@@ -7,6 +7,7 @@
 #include "ui/pages/chat/composer.h"
 #include "ui/pages/chat/conversation_panel.h"
 #include "ui/pages/chat/parameters_panel.h"
+#include "ui/pages/chat/rule.h"
 #include "ui/pages/chat/transcript_accessible.h"
 #include "ui/pages/chat/transcript_view.h"
 #include "ui/theme/theme.h"
@@ -88,9 +89,6 @@ QWidget *ChatPage::makeHeader()
 QWidget *ChatPage::makeMiddle()
 {
     auto *middle = new QWidget;
-    auto *line = new QFrame;
-    line->setFrameShape(QFrame::HLine);
-    line->setFixedHeight(1);
     auto *bannerRow = new QVBoxLayout;
     bannerRow->setContentsMargins(18, 0, 18, 0);
     bannerRow->addWidget(m_banner);
@@ -101,7 +99,7 @@ QWidget *ChatPage::makeMiddle()
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     layout->addWidget(makeHeader());
-    layout->addWidget(line);
+    layout->addWidget(new Rule(m_theme));
     layout->addSpacing(8);
     layout->addLayout(bannerRow);
     layout->addWidget(m_empty, 1);

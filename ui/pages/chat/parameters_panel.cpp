@@ -3,11 +3,11 @@
 #include "models/chat/chat_controller.h"
 #include "models/chat/transcript.h"
 #include "ui/pages/chat/answer_footer.h"
+#include "ui/pages/chat/rule.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/segmented_buttons.h"
 #include "ui/widgets/sparkline.h"
 #include <QDoubleSpinBox>
-#include <QFrame>
 #include <QGridLayout>
 #include <QLabel>
 #include <QLocale>
@@ -22,14 +22,6 @@ namespace ui {
 namespace {
 
 const QStringList efforts{QString(), QStringLiteral("low"), QStringLiteral("medium"), QStringLiteral("high")};
-
-QFrame *line()
-{
-    auto *frame = new QFrame;
-    frame->setFrameShape(QFrame::HLine);
-    frame->setFixedHeight(1);
-    return frame;
-}
 
 std::optional<double> valueOf(const QDoubleSpinBox *spin)
 {
@@ -80,9 +72,9 @@ ParametersPanel::ParametersPanel(models::ChatController &controller, const Theme
     layout->addLayout(grid);
     layout->addWidget(promptLabel);
     layout->addWidget(m_systemPrompt);
-    layout->addWidget(line());
+    layout->addWidget(new Rule(theme));
     layout->addWidget(makeAnswerCard(theme));
-    layout->addWidget(line());
+    layout->addWidget(new Rule(theme));
     layout->addWidget(makeButtons());
     layout->addStretch(1);
     auto *scroll = new QScrollArea;
