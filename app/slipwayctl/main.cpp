@@ -35,7 +35,11 @@ int run(int argc, char **argv)
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        return app.exit(error) == 0 ? slipwayctl::exitSuccess : slipwayctl::exitUsage;
+        if (error.get_exit_code() == 0)
+            return app.exit(error); // --help and --version
+        slipwayctl::report(context,
+                           {cluster::ErrorCode::InvalidArgument, std::string(error.what()) + ": see --help"});
+        return slipwayctl::exitUsage;
     }
     return context.exitStatus;
 }

@@ -41,8 +41,9 @@ void serve(CommandContext &context, std::vector<std::string> arguments)
                          : model.error());
             return;
         }
-        const bool isName
-            = arguments.front() != model->path.string() && model->source != "file:" + model->path.string();
+        const std::string &word = arguments.front();
+        const bool isName = word == model->name || word.starts_with("hf:")
+            || std::ranges::find(model->aliases, word) != model->aliases.end();
         arguments.front() = model->path.string();
         if (isName && !has(arguments, "--served-model-name"))
             arguments.insert(arguments.end(), {"--served-model-name", model->name});
@@ -65,7 +66,7 @@ void addServeCommand(CLI::App &app, CommandContext &context)
 {
     CLI::App *command = app.add_subcommand(
         "serve", "Serve a model: MODEL and the flags of 'vllm serve' (--host, --port, ...)");
-    command->prefix_command();
+    command->prefix_command()->fallthrough(false); // all that follows is the engine's
     command->footer(
         "MODEL is a name of 'slipwayctl models list' or a GGUF file. All flags are slipway-engine's: "
         "'slipway-engine serve --help' lists them.");
