@@ -5,6 +5,7 @@ namespace engine {
 namespace {
 
 constexpr Seconds statsInterval{0.1};
+constexpr Seconds skippedCellCost{3.6e-9}; ///< Of one head in one layer on a CPU with AVX2 (measured).
 
 Seconds monotonicNow()
 {
@@ -32,6 +33,9 @@ cluster::Result<std::unique_ptr<DecodeLoop>> DecodeLoop::start(const LanguageMod
         scheduling.maxModelLen = model.facts().maxModelLen;
         scheduling.maxNumBatchedTokens = options.maxNumBatchedTokens;
         scheduling.prefixCaching = options.prefixCaching;
+        const ModelFacts &facts = model.facts();
+        if (facts.device == "CPU")
+            scheduling.foreignCellCost = skippedCellCost * facts.headCount * facts.layerCount;
         Scheduler::Listener &listener = *loop;
         loop->m_scheduler = std::make_unique<Scheduler>(*loop->m_decoder, model.vocabulary(), scheduling,
                                                         monotonicNow, listener);

@@ -5,6 +5,7 @@
 #include <ggml.h>
 #include <llama.h>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 
 namespace engine {
@@ -33,6 +34,14 @@ void onAbort(const char *message)
     writeAll("\n", 1);
 }
 
+/// Warnings about what is meant to be so: one pool for many requests, and all cells of sliding windows kept
+/// to share.
+bool isExpected(std::string_view text)
+{
+    return text.find("n_ctx_seq (") != std::string_view::npos
+        || text.find("using full-size SWA cache") != std::string_view::npos;
+}
+
 void onLog(ggml_log_level level, const char *text, void * /*unused*/)
 {
     thread_local ggml_log_level current = GGML_LOG_LEVEL_NONE;
@@ -40,6 +49,8 @@ void onLog(ggml_log_level level, const char *text, void * /*unused*/)
     if (!continues)
         current = level;
     if (current != GGML_LOG_LEVEL_WARN && current != GGML_LOG_LEVEL_ERROR)
+        return;
+    if (isExpected(text))
         return;
     std::string line = continues ? "" : "slipway-runner: ";
     line += text;

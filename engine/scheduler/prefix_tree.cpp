@@ -15,6 +15,8 @@ public:
     int holder = -1; ///< Sequence with all cells from the root to here; leaves only.
     int locks = 0; ///< Of this node and all below.
     std::uint64_t lastUse = 0;
+    std::int64_t lastRow = 0;
+    bool wasFound = false; ///< A later request had this prefix too.
 
     [[nodiscard]] int begin() const { return end - static_cast<int>(tokens.size()); }
     [[nodiscard]] int holderBelow() const
@@ -95,6 +97,8 @@ PrefixTree::Node *PrefixTree::acquire(const std::string &salt, std::span<const T
     }
     lock(node);
     touch(node);
+    for (Node *found = node; found != nullptr; found = found->parent)
+        found->wasFound = true;
     if (node->end > 0)
         m_decoder.copySequence(node->holderBelow(), sequence, 0, node->end);
     return node;
@@ -119,6 +123,8 @@ PrefixTree::Node *PrefixTree::split(Node *node, int at)
     upper->end = node->begin() + at;
     upper->locks = node->locks;
     upper->lastUse = node->lastUse;
+    upper->lastRow = node->lastRow;
+    upper->wasFound = true;
     node->tokens.erase(node->tokens.begin(), node->tokens.begin() + at);
     node->parent = upper.get();
     upper->children[node->tokens.front()] = std::move(place);
@@ -207,8 +213,10 @@ void PrefixTree::unlock(Node *node)
 void PrefixTree::touch(Node *node)
 {
     ++m_clock;
-    for (; node != nullptr; node = node->parent)
+    for (; node != nullptr; node = node->parent) {
         node->lastUse = m_clock;
+        node->lastRow = m_rowClock;
+    }
 }
 
 // Removing a leaf gives its holder to the parent if that becomes one, so it may take a whole branch; and the
@@ -228,7 +236,7 @@ int PrefixTree::takeHolder(const Node *wanting)
     return holder;
 }
 
-PrefixTree::Node *PrefixTree::oldestLeaf() const
+PrefixTree::Node *PrefixTree::oldestLeaf(const Condition &condition) const
 {
     Node *oldest = nullptr;
     std::vector<Node *> open;
@@ -240,7 +248,8 @@ PrefixTree::Node *PrefixTree::oldestLeaf() const
         for (const auto &[first, child] : node->children)
             open.push_back(child.get());
         const bool evictable = node->children.empty() && node->locks == 0 && node->parent != nullptr;
-        if (evictable && (oldest == nullptr || node->lastUse < oldest->lastUse))
+        if (evictable && (oldest == nullptr || node->lastUse < oldest->lastUse)
+            && (!condition || condition(*node)))
             oldest = node;
     }
     return oldest;
@@ -261,6 +270,17 @@ void PrefixTree::removeLeaf(Node *leaf)
         m_freeHolders.push_back(holder);
     if (parent->parent == nullptr && parent->children.empty() && parent->locks == 0)
         m_roots.erase(std::string(parent->salt));
+}
+
+void PrefixTree::forget(std::int64_t fresh, std::int64_t proven, std::int64_t keptCells)
+{
+    while (evictableCells() > keptCells) {
+        Node *const leaf = oldestLeaf(
+            [&](const Node &node) { return m_rowClock - node.lastRow > (node.wasFound ? proven : fresh); });
+        if (leaf == nullptr)
+            return;
+        removeLeaf(leaf);
+    }
 }
 
 void PrefixTree::evict(std::int64_t cells)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/runtime/decoder.h"
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -44,6 +45,12 @@ public:
     /// Frees at least `cells` (if so many are evictable), least recently used first, from the ends of leaves.
     void evict(std::int64_t cells);
 
+    /// What has been computed since, in rows: the age of what is not used.
+    void advance(int rows) { m_rowClock += rows; }
+    /// Removes leaves that nobody has used for so many rows: `fresh` if they were never found again, `proven`
+    /// if they were. The newest `keptCells` stay in any case.
+    void forget(std::int64_t fresh, std::int64_t proven, std::int64_t keptCells);
+
     [[nodiscard]] static int end(const Node *node); ///< Tokens from the root to the end of the node.
     [[nodiscard]] std::int64_t cells() const { return m_cells; }
     [[nodiscard]] std::int64_t lockedCells() const { return m_lockedCells; }
@@ -63,7 +70,8 @@ private:
     void touch(Node *node);
     void removeLeaf(Node *leaf);
     [[nodiscard]] int takeHolder(const Node *wanting); ///< -1: none, or `wanting` has got one.
-    [[nodiscard]] Node *oldestLeaf() const;
+    using Condition = std::function<bool(const Node &)>;
+    [[nodiscard]] Node *oldestLeaf(const Condition &condition = {}) const;
 
     Decoder &m_decoder;
     std::map<std::string, std::unique_ptr<Node>> m_roots;
@@ -71,6 +79,7 @@ private:
     std::int64_t m_cells = 0;
     std::int64_t m_lockedCells = 0;
     std::uint64_t m_clock = 0; ///< Order of use, not time.
+    std::int64_t m_rowClock = 0;
 };
 
 } // namespace engine

@@ -13,6 +13,9 @@ struct SchedulerOptions
     int maxNumBatchedTokens = 256; ///< Tokens of one step.
     bool prefixCaching = true;
     Seconds stepTarget{0.25}; ///< What a step with prompts in it should last.
+    /// What each cell of others costs each row: a CPU looks at the whole pool. 0: nothing, so that the cache
+    /// may fill it.
+    Seconds foreignCellCost{0};
 };
 
 /// Continuous batching: in each step every running request gets its next token, and what is left of the
@@ -77,6 +80,7 @@ private:
     void addPrefill(int decodeRows);
     void addChunk(ActiveRequest &request, int count);
     [[nodiscard]] DecodeStatus decodeBatch();
+    void forgetUnused();
     void recoverFromAbort();
     void failBatch(const std::string &message);
 
@@ -106,7 +110,6 @@ private:
     SamplerScratch m_scratch;
     std::vector<BatchRow> m_rows;
     std::vector<Chunk> m_chunks;
-    int m_outputRows = 0;
     RunnerStats m_stats;
 };
 

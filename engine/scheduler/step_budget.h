@@ -14,6 +14,10 @@ public:
     void observe(int tokens, Seconds duration);
     /// Between the smallest chunk that is computed efficiently and the largest step allowed.
     [[nodiscard]] int tokens() const;
+    [[nodiscard]] Seconds perToken() const ///< 0: not known yet.
+    {
+        return Seconds(m_tokensPerSecond > 0 ? 1 / m_tokensPerSecond : 0);
+    }
 
 private:
     int m_largest;

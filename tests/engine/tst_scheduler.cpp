@@ -37,6 +37,7 @@ private slots:
     void withoutPrefixCachingNothingIsShared();
     void aModelThatCannotShareStillAnswers();
     void whatNobodyUsesIsEvicted();
+    void whatIsNotAskedForAgainIsForgotten();
     void whenTheCacheIsFullTheYoungestStartsOver();
     void aDecoderThatFindsNoRoomIsGivenSome();
     void aCancelledRequestIsInNoLaterBatch();
@@ -246,6 +247,28 @@ void SchedulerTest::whatNobodyUsesIsEvicted()
     QVERIFY(fake.events[12].front().cachedPromptTokens < 20);
     QCOMPARE(fake.scheduler().takeStats().preemptions, 0);
     QCOMPARE(fake.decoder.fullCount, 0);
+}
+
+void SchedulerTest::whatIsNotAskedForAgainIsForgotten()
+{
+    // The fake takes a millisecond a token: keeping one for 1000 rows costs as much as computing it again.
+    FakeEngine fake(8192, {.foreignCellCost = engine::Seconds(1e-6)});
+    const std::string proven = filler('p', 400);
+    const std::string once = filler('o', 400);
+    for (unsigned id = 1; id <= 3; ++id) {
+        fake.submit(FakeEngine::request(id, (id < 3 ? proven : once) + std::to_string(id), 1));
+        QVERIFY(fake.runAll());
+    }
+    for (unsigned id = 10; id < 20; ++id) {
+        fake.submit(FakeEngine::request(id, filler('a', static_cast<int>(id)) + filler('z', 70), 1));
+        QVERIFY(fake.runAll());
+    }
+    fake.submit(FakeEngine::request(30, proven + "?", 1));
+    fake.submit(FakeEngine::request(31, once + "?", 1));
+    QVERIFY(fake.runAll());
+    QCOMPARE(fake.events[30].front().cachedPromptTokens, 400);
+    QCOMPARE(fake.events[31].front().cachedPromptTokens, 0);
+    QVERIFY(fake.decoder.complaints.empty());
 }
 
 void SchedulerTest::whenTheCacheIsFullTheYoungestStartsOver()
