@@ -169,6 +169,15 @@ private slots:
         QVERIFY(watched.page->findChild<ui::Banner *>()->isVisible());
     }
 
+    void aStoppedServerStaysInTheChooser()
+    {
+        Watched watched;
+        watched.controller->setEndpoint({QStringLiteral("This workstation"), {}, {}});
+        QCOMPARE(watched.page->findChild<QComboBox *>()->currentText(), QStringLiteral("This workstation"));
+        QCOMPARE(watched.page->state(), ui::State::Paused);
+        QVERIFY(watched.chart("requests")->isVisible());
+    }
+
     void aNarrowPageHasFewerColumns()
     {
         Watched watched;

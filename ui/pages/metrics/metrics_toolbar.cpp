@@ -11,6 +11,7 @@
 #include <QScopedValueRollback>
 #include <QToolButton>
 
+#include <algorithm>
 #include <array>
 
 namespace ui {
@@ -83,7 +84,13 @@ void MetricsToolbar::fillChooser()
     QStringList texts;
     int current = -1;
     m_choices.clear();
-    for (const models::MetricsEndpoint &endpoint : m_endpoints) {
+    QList<models::MetricsEndpoint> offered = m_endpoints;
+    const auto isThere = std::any_of(offered.begin(), offered.end(),
+                                     [&](const auto &one) { return one.name == watched.name; });
+    if (!isThere && !watched.name.isEmpty())
+        offered.prepend(
+            {watched.name, watched.url, watched.bearer}); // Stopped: known, but not offered by the program
+    for (const models::MetricsEndpoint &endpoint : offered) {
         const bool isWatched = endpoint.name == watched.name;
         const bool hasOne = isWatched && names.size() == 1;
         if (isWatched && watched.model.isEmpty())
