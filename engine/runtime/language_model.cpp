@@ -74,7 +74,7 @@ cluster::Result<std::unique_ptr<LanguageModel>> LanguageModel::load(const Runner
     params.n_gpu_layers = options.gpuLayers;
     std::vector<float> split;
     if (!devices->empty()) {
-        // All layers go to the workers, in equal parts: workers on one host all report the memory of that
+        // Equal parts: workers on one host all report the memory of that
         // host.
         split.assign(std::max(llama_max_devices(), devices->size()), 0.0F);
         std::fill_n(split.begin(), devices->size(), 1.0F);
@@ -82,7 +82,8 @@ cluster::Result<std::unique_ptr<LanguageModel>> LanguageModel::load(const Runner
         params.devices = devices->data();
         params.split_mode = LLAMA_SPLIT_MODE_LAYER;
         params.tensor_split = split.data();
-        params.n_gpu_layers = -1;
+        // So many of the last layers go to the workers; fewer than all when the first stage stays here.
+        params.n_gpu_layers = options.gpuLayers > 0 ? options.gpuLayers : -1;
     }
     if (progress) {
         params.progress_callback = onProgress;
