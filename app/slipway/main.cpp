@@ -7,7 +7,7 @@
 
 #include <QApplication>
 #include <QCommandLineParser>
-#include <QDir>
+#include <QIcon>
 #include <QTimer>
 #include <csignal>
 #include <cstdio>
@@ -73,6 +73,7 @@ int main(int argc, char **argv)
 
     app::Services services(arguments);
     services.theme.applyToApplication();
+    QApplication::setWindowIcon(QIcon(QStringLiteral(":/theme/slipway.svg")));
     std::unique_ptr<app::StallWatch> stallWatch;
     if (qEnvironmentVariableIntValue("SLIPWAY_STALL_REPORT") == 1)
         stallWatch = std::make_unique<app::StallWatch>();

@@ -1,6 +1,7 @@
 #include "app/slipway/stall_watch.h"
 
 #include <cstdio>
+#include <ctime>
 
 namespace app {
 
@@ -8,47 +9,42 @@ namespace {
 
 constexpr auto Beat = std::chrono::milliseconds(5);
 
-qint64 nowMs()
+double milliseconds(clockid_t clock)
 {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
+    timespec time{};
+    ::clock_gettime(clock, &time);
+    return double(time.tv_sec) * 1000.0 + double(time.tv_nsec) / 1e6;
 }
 
 } // namespace
 
-StallWatch::StallWatch(std::chrono::milliseconds limit, QObject *parent)
-    : QObject(parent), m_limit(limit), m_lastBeat(nowMs())
+StallWatch::StallWatch(std::chrono::milliseconds limit, QObject *parent) : QObject(parent), m_limit(limit)
 {
-    m_beat.setTimerType(Qt::PreciseTimer);
-    connect(&m_beat, &QTimer::timeout, this, [this] { m_lastBeat = nowMs(); });
-    m_beat.start(Beat);
-    m_thread = std::jthread([this](const std::stop_token &stop) { watch(stop); });
+    m_timer.setTimerType(Qt::PreciseTimer);
+    connect(&m_timer, &QTimer::timeout, this, &StallWatch::beat);
+    m_timer.start(Beat);
 }
 
 StallWatch::~StallWatch()
 {
-    m_thread.request_stop();
-    m_thread.join();
-    std::fprintf(stderr, "{\"longest_stall_ms\": %lld}\n", static_cast<long long>(m_longest.load()));
+    std::fprintf(stderr, "{\"longest_stall_ms\": %.0f, \"longest_stall_cpu_ms\": %.0f}\n", m_longestWall,
+                 m_longestCpu);
 }
 
-void StallWatch::watch(const std::stop_token &stop)
+void StallWatch::beat()
 {
-    qint64 stalled = 0; // of the stall that goes on now
-    while (!stop.stop_requested()) {
-        std::this_thread::sleep_for(Beat);
-        const qint64 away = nowMs() - m_lastBeat - Beat.count();
-        if (away > m_longest)
-            m_longest = away;
-        if (away > m_limit.count()) {
-            stalled = away;
-        } else if (stalled > 0) {
-            std::fprintf(stderr, "stall: the GUI thread was busy for about %lld ms\n",
-                         static_cast<long long>(stalled));
-            stalled = 0;
-        }
+    const double wall = milliseconds(CLOCK_MONOTONIC);
+    const double cpu = milliseconds(CLOCK_THREAD_CPUTIME_ID);
+    if (m_lastWall >= 0) {
+        const double away = wall - m_lastWall - double(Beat.count());
+        m_longestWall = qMax(m_longestWall, away);
+        m_longestCpu = qMax(m_longestCpu, cpu - m_lastCpu);
+        if (away > double(m_limit.count()))
+            std::fprintf(stderr, "stall: %.0f ms, of which the GUI thread computed %.0f ms\n", away,
+                         cpu - m_lastCpu);
     }
+    m_lastWall = wall;
+    m_lastCpu = cpu;
 }
 
 } // namespace app

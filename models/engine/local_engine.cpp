@@ -15,6 +15,7 @@ namespace models {
 namespace {
 
 constexpr auto HealthLimit = std::chrono::seconds(2);
+constexpr int PortTakenCode = 4; // slipway-engine: "address or port"
 constexpr int ReasonLines = 400; // characters of the engine's last line that a banner can hold
 
 /// The last line that says something, for "why did it end".
@@ -193,7 +194,7 @@ void LocalEngine::onFinished(int exitCode, QProcess::ExitStatus status)
     }
     const bool wasStarting = m_state == State::Starting;
     const QString why = whyItEnded(exitCode, status);
-    const bool portTaken = wasStarting && why.contains(QLatin1String("in use"), Qt::CaseInsensitive);
+    const bool portTaken = wasStarting && status == QProcess::NormalExit && exitCode == PortTakenCode;
     if (portTaken && m_attemptsLeft > 0) {
         launch();
         return;

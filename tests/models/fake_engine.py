@@ -16,13 +16,13 @@ if behaviour == "dies":
     sys.exit(3)
 if behaviour == "port-taken":
     print(f"[error] cannot listen on 127.0.0.1:{port}: Address already in use", flush=True)
-    sys.exit(1)
+    sys.exit(4)
 if behaviour == "port-taken-once":
     mark = os.environ["FAKE_ENGINE_MARK"]
     if not os.path.exists(mark):
         open(mark, "w").close()
         print(f"[error] cannot listen on 127.0.0.1:{port}: Address already in use", flush=True)
-        sys.exit(1)
+        sys.exit(4)
 if behaviour == "never-ready":
     while True:
         time.sleep(60)

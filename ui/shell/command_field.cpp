@@ -45,9 +45,14 @@ public:
             const Command &command = m_commands[i];
             const auto title = fuzzyScore(typed, command.title);
             const auto both = fuzzyScore(typed, QString(command.place + u' ' + command.title));
-            if (title || both) // what stands in the title is nearer than what needs the place's name
-                found.append(
-                    {qMax(title.value_or(-1) + 8, both.value_or(-1)) - (command.isEnabled ? 0 : 100), i});
+            if (!title && !both)
+                continue;
+            // What stands in the title is nearer than what needs the place's name; in one piece, nearer
+            // still.
+            const bool isPiece = !typed.isEmpty() && command.title.contains(typed, Qt::CaseInsensitive);
+            found.append({qMax(title.value_or(-1) + 8, both.value_or(-1)) + (isPiece ? 1000 : 0)
+                              - (command.isEnabled ? 0 : 100),
+                          i});
         }
         std::stable_sort(found.begin(), found.end(),
                          [](const Found &a, const Found &b) { return a.score > b.score; });
@@ -65,8 +70,11 @@ public:
     }
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex &index) const override
     {
-        const bool enabled = index.isValid() && command(index.row()).isEnabled;
-        return Qt::ItemIsSelectable | (enabled ? Qt::ItemIsEnabled : Qt::NoItemFlags);
+        if (!index.isValid())
+            return Qt::NoItemFlags;
+        const bool isEnabled = command(index.row()).isEnabled;
+        return Qt::ItemIsSelectable | Qt::ItemNeverHasChildren
+            | (isEnabled ? Qt::ItemIsEnabled : Qt::NoItemFlags);
     }
     [[nodiscard]] QVariant data(const QModelIndex &index, int role) const override
     {

@@ -9,6 +9,8 @@ namespace ui {
 
 namespace {
 
+constexpr int SmallestSideWidth = 264;
+
 QString keyOf(const Dock *dock, const char *what)
 {
     return QStringLiteral("window/docks/%1/%2").arg(dock->objectName(), QLatin1String(what));
@@ -23,6 +25,8 @@ DockSet::DockSet(const Theme &theme, QMainWindow &window) : QObject(&window), m_
 Dock *DockSet::add(const PageDock &wanted, Page *page)
 {
     auto *dock = new Dock(m_theme, wanted.id, wanted.title, page, &m_window);
+    if (wanted.area == Qt::LeftDockWidgetArea || wanted.area == Qt::RightDockWidgetArea)
+        wanted.widget->setMinimumWidth(SmallestSideWidth);
     dock->setWidget(wanted.widget);
     m_docks.append(dock);
     m_wanted.append(wanted);

@@ -7,7 +7,7 @@ namespace ui {
 namespace {
 
 constexpr int Hit = 1;
-constexpr int InARow = 4;
+constexpr int InARow = 6;
 constexpr int WordBegins = 6;
 constexpr int TextBegins = 3;
 constexpr int None = -1;
