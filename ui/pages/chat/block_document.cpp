@@ -5,6 +5,7 @@
 #include <QAbstractTextDocumentLayout>
 #include <QTextBlock>
 #include <QTextCursor>
+#include <QTextLayout>
 #include <QTextTable>
 
 namespace ui {
@@ -24,6 +25,21 @@ QTextBlockFormat paragraph(const Theme &theme)
 bool looksLikeNumber(const QString &text)
 {
     return !text.isEmpty() && (text[0].isDigit() || (text.size() > 1 && text[1].isDigit()));
+}
+
+/// Only text at the end is new, so that the rest need not be built again.
+bool isLongerProse(const models::MarkdownBlock &shown, const models::MarkdownBlock &block)
+{
+    const qsizetype last = shown.text.size() - 1;
+    if (shown.kind != models::MarkdownBlock::Prose || block.kind != models::MarkdownBlock::Prose || last < 0
+        || block.text.size() <= last || shown.quoteDepth != block.quoteDepth
+        || shown.listDepth != block.listDepth)
+        return false;
+    for (qsizetype i = 0; i < last; ++i)
+        if (shown.text[i] != block.text[i])
+            return false;
+    return shown.text[last].style == block.text[last].style && shown.text[last].href == block.text[last].href
+        && block.text[last].text.startsWith(shown.text[last].text);
 }
 
 } // namespace
@@ -60,8 +76,25 @@ void BlockDocument::setBlock(const models::MarkdownBlock &block)
         appendCode(added.mid(lineBegin));
         return;
     }
+    if (isLongerProse(m_block, block)) {
+        appendProse(block);
+        return;
+    }
     m_block = block;
     build();
+}
+
+void BlockDocument::appendProse(const models::MarkdownBlock &block)
+{
+    const qsizetype last = m_block.text.size() - 1;
+    models::InlineText added = block.text.mid(last);
+    added.first().text.remove(0, m_block.text[last].text.size());
+    if (added.first().text.isEmpty())
+        added.removeFirst();
+    m_block = block;
+    QTextCursor cursor(this);
+    cursor.movePosition(QTextCursor::End);
+    insertInline(cursor, added);
 }
 
 void BlockDocument::build()
@@ -95,6 +128,9 @@ void BlockDocument::build()
     case MarkdownBlock::Rule:
         break;
     }
+    // Keeps the glyphs from layout to paint, and from paint to paint.
+    for (QTextBlock line = begin(); line.isValid(); line = line.next())
+        line.layout()->setCacheEnabled(true);
 }
 
 void BlockDocument::appendCode(const QString &code)
@@ -119,10 +155,11 @@ void BlockDocument::insertInline(QTextCursor &cursor, const models::InlineText &
 {
     using models::TextSpan;
     for (const TextSpan &span : text) {
-        QTextCharFormat format;
-        format.setFont((span.style & TextSpan::Code) ? m_theme.font(Theme::FontRole::Mono)
-                           : isBold                  ? m_theme.font(Theme::FontRole::Section)
-                                                     : m_theme.font(Theme::FontRole::Body));
+        QTextCharFormat format; // Body text has the document's own font: asking for a font is dear.
+        if (span.style & TextSpan::Code)
+            format.setFont(m_theme.font(Theme::FontRole::Mono));
+        else if (isBold)
+            format.setFont(m_theme.font(Theme::FontRole::Section));
         format.setForeground(m_theme.color(QStringLiteral("text")));
         if (isBold || (span.style & TextSpan::Bold))
             format.setFontWeight(QFont::DemiBold);

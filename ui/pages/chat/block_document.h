@@ -29,6 +29,7 @@ private:
     void build();
     void buildTable();
     void buildList();
+    void appendProse(const models::MarkdownBlock &block);
     void appendCode(const QString &code);
     void insertInline(class QTextCursor &cursor, const models::InlineText &text, bool isBold = false);
 

@@ -124,7 +124,6 @@ void ChatPage::connectController()
         updateEmpty();
     });
     connect(&m_controller, &ChatController::stateChanged, this, &ChatPage::updateState);
-    connect(&m_controller, &ChatController::progressed, this, &ChatPage::updateProgress);
     connect(&m_controller, &ChatController::answered, this, [this](int index) {
         const models::ChatMessage &message = m_controller.transcript()->at(index);
         m_announcer->endText(message.content);

@@ -51,9 +51,13 @@ void MessageLayout::setMessage(const models::ChatMessage &message, const AnswerF
         m_pieces.clear();
         m_reasoningPieces = 0;
     }
+    const bool isGrowing = isSameText && message.id == m_message.id && message.state == m_message.state
+        && message.reasoning == m_message.reasoning;
     m_message = message;
     m_footer = footer;
     updatePieces();
+    const int first = m_reasoningPieces + std::max(0, m_content.firstChanged());
+    m_changedFrom = isGrowing && first < pieceCount() ? m_pieces[first].frame.top() : 0;
 }
 
 void MessageLayout::setReasoningOpen(bool open)

@@ -53,6 +53,13 @@ public:
 
     /// Shows `message`; text that was only added is added. `footer` belongs to an answer.
     void setMessage(const models::ChatMessage &message, const AnswerFooter &footer);
+    void setFooter(const AnswerFooter &footer)
+    {
+        m_footer = footer;
+    } ///< Takes the same room as the one before.
+    [[nodiscard]] const QRectF &footerRect() const { return m_footerRect; }
+    /// Top of the first piece that the last setMessage() touched: above it nothing has to be painted again.
+    [[nodiscard]] qreal changedFrom() const { return m_changedFrom; }
     void setReasoningOpen(bool open);
     [[nodiscard]] bool isReasoningOpen() const { return m_isReasoningOpen; }
     void resize(qreal width);
@@ -70,6 +77,7 @@ public:
 
     struct Look
     {
+        QRectF exposed; ///< What has to be painted, within the message
         TextPlace selectionBegin; ///< Both within this message, or invalid.
         TextPlace selectionEnd;
         int hovered = -1; ///< Index of a control
@@ -116,6 +124,7 @@ private:
     QVector<MessageControl> m_controls;
     QRectF m_reasoningHead;
     QRectF m_footerRect;
+    qreal m_changedFrom = 0;
     qreal m_headY = 0;
     qreal m_width = 0;
     qreal m_height = 0;

@@ -51,17 +51,25 @@ void MessageLayout::paint(QPainter &painter, const Look &look) const
         painter.setBrush(m_theme.color(QStringLiteral("bg.raised")));
         painter.drawRoundedRect(QRectF(0, 0, m_width, m_height), 6, 6);
     }
-    paintHead(painter);
-    if (!m_reasoningHead.isNull())
+    // Text is shaped each time it is drawn, so what is not exposed is not even tried: an answer may be pages
+    // long.
+    const auto isExposed = [&look](qreal top, qreal bottom) {
+        return bottom >= look.exposed.top() && top <= look.exposed.bottom();
+    };
+    if (isExposed(0, m_headY + 20))
+        paintHead(painter);
+    if (!m_reasoningHead.isNull() && isExposed(m_reasoningHead.top(), m_reasoningHead.bottom()))
         paintReasoningHead(painter, look);
     for (int i = 0; i < pieceCount(); ++i)
-        paintPiece(painter, i, look);
+        if (isExposed(m_pieces[i].frame.top(), m_pieces[i].frame.bottom()))
+            paintPiece(painter, i, look);
     if (look.hasCursor)
         paintCursor(painter);
-    if (!isUser())
+    if (!isUser() && isExposed(m_footerRect.top(), m_footerRect.bottom()))
         paintFooter(painter, look);
     for (int i = 0; i < m_controls.size(); ++i)
-        paintControl(painter, i, look);
+        if (isExposed(m_controls[i].rect.top(), m_controls[i].rect.bottom()))
+            paintControl(painter, i, look);
 }
 
 void MessageLayout::paintHead(QPainter &painter) const

@@ -128,15 +128,17 @@ void TranscriptView::onGrew(int index)
     }
     MessageLayout &layout = ensure(index);
     layout.setMessage(m_transcript.at(index), m_liveFooter);
+    const int heightBefore = m_heights[index];
     setHeight(index, qRound(layout.height()));
     if (!m_isFollowing && m_offsets[index] + m_heights[index] > scrollValue() + viewport()->height())
         showNewText(true);
-    const int before = scrollValue();
     layoutVisible();
-    if (scrollValue() == before)
-        viewport()->update(messageRect(index));
-    else
-        viewport()->update();
+    // Scrolling moved the picture already; only the end of the text is new.
+    const QRect rect = messageRect(index);
+    const int from = static_cast<int>(layout.changedFrom()) - 2;
+    const bool isSameHeight = rect.height() == heightBefore;
+    const int to = isSameHeight ? static_cast<int>(layout.footerRect().top()) : rect.height() + gap;
+    viewport()->update(QRect(rect.left(), rect.top() + from, rect.width(), to - from));
 }
 
 void TranscriptView::onChanged(int index)
@@ -172,7 +174,7 @@ void TranscriptView::setLiveFooter(const AnswerFooter &footer)
     if (last < 0 || m_transcript.at(last).state != models::MessageState::Streaming
         || !m_layouts.contains(last))
         return;
-    ensure(last).setMessage(m_transcript.at(last), footer);
+    m_layouts[last]->setFooter(footer);
     const QRect rect = messageRect(last);
     viewport()->update(QRect(rect.left(), rect.bottom() - 32, rect.width(), 34));
 }
@@ -278,6 +280,7 @@ void TranscriptView::paintEvent(QPaintEvent *event)
             break;
         const MessageLayout &layout = ensure(i);
         MessageLayout::Look look;
+        look.exposed = QRectF(event->rect()).translated(-rect.topLeft());
         if (begin.isValid() && i >= begin.message && i <= end.message) {
             look.selectionBegin = i == begin.message ? begin : TextPlace{i, 0, 0};
             look.selectionEnd = i == end.message ? end : TextPlace{i, layout.pieceCount() - 1, INT_MAX};
@@ -318,10 +321,13 @@ void TranscriptView::resizeEvent(QResizeEvent *)
     layoutVisible();
 }
 
-void TranscriptView::scrollContentsBy(int, int)
+void TranscriptView::scrollContentsBy(int dx, int dy)
 {
     if (m_isAdjusting) {
-        viewport()->update();
+        if (m_newText->isVisibleTo(viewport()))
+            viewport()->update(); // It would be moved along with the picture.
+        else
+            viewport()->scroll(dx, dy);
         return;
     }
     m_isFollowing = scrollValue() >= verticalScrollBar()->maximum() - 4;
