@@ -3,12 +3,6 @@ include(GNUInstallDirs)
 install(DIRECTORY resources/ DESTINATION ${CMAKE_INSTALL_DATADIR}/slipway
         PATTERN "theme" EXCLUDE) # the theme is compiled into the window
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-if(SLIPWAY_GUI)
-    install(FILES packaging/linux/slipway.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications OPTIONAL)
-    install(FILES packaging/linux/slipway.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo OPTIONAL)
-    install(FILES packaging/linux/slipway.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps OPTIONAL)
-endif()
-
 set(CPACK_PACKAGE_NAME slipway)
 set(CPACK_PACKAGE_VENDOR "The Slipway authors")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")

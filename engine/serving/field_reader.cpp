@@ -16,6 +16,15 @@ std::string trimmed(const std::string &text)
     return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
+constexpr double kInt64End = 9223372036854775807.0;
+
+bool beyondInt64(const Json &value)
+{
+    if (value.is_number_unsigned())
+        return value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
+    return value.is_number_float() && value.get<double>() >= kInt64End;
+}
+
 std::optional<double> toNumber(const Json &value, FieldIssue &issue)
 {
     if (value.is_number())
@@ -104,8 +113,10 @@ std::optional<std::int64_t> FieldReader::toInteger(const Json &value, FieldIssue
         return value.get<bool>() ? 1 : 0;
     if (value.is_number_float()) {
         const double number = value.get<double>();
-        if (std::floor(number) == number && std::fabs(number) < 9.2e18)
+        if (std::floor(number) == number && std::fabs(number) < kInt64End)
             return static_cast<std::int64_t>(number);
+        if (std::fabs(number) >= kInt64End) // written as an integer, but longer than any
+            return number > 0 ? INT64_MAX : INT64_MIN;
         issue.type = "int_from_float";
         issue.message = "Input should be a valid integer, got a number with a fractional part";
         return std::nullopt;
@@ -142,9 +153,7 @@ std::optional<std::int64_t> FieldReader::integer(const char *name, std::int64_t 
         issue.message = "Input should be greater than or equal to " + std::to_string(least);
         issue.context = "{'ge': " + std::to_string(least) + "}";
         number.reset();
-    } else if (number
-               && (*number > most
-                   || (value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX))) {
+    } else if (number && (*number > most || beyondInt64(*value))) {
         issue.type = "less_than_equal";
         issue.message = "Input should be less than or equal to " + std::to_string(most);
         issue.context = "{'le': " + std::to_string(most) + "}";

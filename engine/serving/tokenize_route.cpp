@@ -20,6 +20,16 @@ struct TokenizeRequest
     bool wantsStrings = false;
 };
 
+/// Neither a prompt nor messages: complaints of both forms that the request may have.
+void reportNoInput(FieldReader &reader)
+{
+    for (const char *name : {"prompt", "messages"}) {
+        const std::vector<LocationPart> place{{"function-wrap[__log_extra_fields__()]", false, true},
+                                              {name, false, false}};
+        reader.add({"missing", place, "Field required", reader.body(), {}});
+    }
+}
+
 ApiResult<TokenizeRequest> readTokenize(const ServingContext &context, const Json &body)
 {
     const Dialect &dialect = context.dialect;
@@ -31,7 +41,7 @@ ApiResult<TokenizeRequest> readTokenize(const ServingContext &context, const Jso
     if (!request.isChat) {
         request.text.addSpecialTokens = reader.boolean("add_special_tokens").value_or(true);
         if (!reader.has("prompt"))
-            reader.missing("prompt");
+            reportNoInput(reader);
         else if (!reader.find("prompt"))
             reader.add({"string_type", reader.at("prompt"), "Input should be a valid string", Json(), {}});
         request.text.text = reader.string("prompt").value_or("");

@@ -75,6 +75,8 @@ ParsedToolCalls parseHermesCalls(std::string_view text)
         const auto begin = open + kOpen.size();
         const auto close = text.find(kClose, begin);
         const auto call = readCall(std::string(text.substr(begin, close - begin)));
+        if (!call && !parsed.calls.empty() && close == std::string_view::npos)
+            break; // cut off: the calls before it are whole
         if (!call)
             return {std::string(text), {}};
         parsed.calls.push_back(*call);
