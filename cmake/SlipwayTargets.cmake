@@ -3,6 +3,10 @@
 add_library(slipway_options INTERFACE)
 target_compile_features(slipway_options INTERFACE cxx_std_20)
 target_compile_options(slipway_options INTERFACE -Wall -Wextra -Wpedantic -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # GCC 12 warns of overlapping copies inside its own std::string when optimising (GCC bug 105651).
+    target_compile_options(slipway_options INTERFACE -Wno-restrict)
+endif()
 target_include_directories(slipway_options INTERFACE ${CMAKE_SOURCE_DIR})
 if(SLIPWAY_SANITIZER)
     add_compile_options(-fsanitize=${SLIPWAY_SANITIZER} -fno-omit-frame-pointer)
