@@ -1,6 +1,7 @@
 #include "engine/runtime/language_model.h"
 
 #include "engine/runtime/host_resources.h"
+#include "engine/runtime/packed_weights.h"
 #include <algorithm>
 #include <filesystem>
 #include <ggml-backend.h>
@@ -66,6 +67,7 @@ cluster::Result<std::unique_ptr<LanguageModel>> LanguageModel::load(const Runner
     if (auto checked = checkFile(options); !checked)
         return tl::unexpected(checked.error());
     llama_backend_init();
+    offerPackedWeights();
     auto devices = remoteDevices(options.rpcEndpoints);
     if (!devices)
         return tl::unexpected(devices.error());
