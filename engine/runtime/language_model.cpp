@@ -1,7 +1,7 @@
 #include "engine/runtime/language_model.h"
 
 #include "engine/runtime/host_resources.h"
-#include "engine/runtime/packed_weights.h"
+#include "engine/runtime/cpu_kernels.h"
 #include <algorithm>
 #include <filesystem>
 #include <ggml-backend.h>
@@ -67,7 +67,7 @@ cluster::Result<std::unique_ptr<LanguageModel>> LanguageModel::load(const Runner
     if (auto checked = checkFile(options); !checked)
         return tl::unexpected(checked.error());
     llama_backend_init();
-    offerPackedWeights();
+    offerCpuKernels();
     auto devices = remoteDevices(options.rpcEndpoints);
     if (!devices)
         return tl::unexpected(devices.error());

@@ -89,7 +89,7 @@ std::vector<float> randomValues(std::int64_t count, std::mt19937 &random)
 
 } // namespace
 
-class PackedWeightsTest : public QObject
+class PackedQ4Test : public QObject
 {
     Q_OBJECT
 
@@ -102,13 +102,13 @@ private slots:
     void aVectorOfZerosStaysZero();
 };
 
-void PackedWeightsTest::initTestCase()
+void PackedQ4Test::initTestCase()
 {
     if (!canMultiplyPacked())
         QSKIP("this machine has no AVX2: llama.cpp's own kernels are used");
 }
 
-void PackedWeightsTest::productsAreThoseOfTheMatrix_data()
+void PackedQ4Test::productsAreThoseOfTheMatrix_data()
 {
     QTest::addColumn<int>("rows");
     QTest::addColumn<int>("blocks");
@@ -119,7 +119,7 @@ void PackedWeightsTest::productsAreThoseOfTheMatrix_data()
     QTest::newRow("as long as a layer") << 16 << 48 << 9;
 }
 
-void PackedWeightsTest::productsAreThoseOfTheMatrix()
+void PackedQ4Test::productsAreThoseOfTheMatrix()
 {
     QFETCH(int, rows);
     QFETCH(int, blocks);
@@ -136,7 +136,7 @@ void PackedWeightsTest::productsAreThoseOfTheMatrix()
     QVERIFY2(product.largestError() < 1e-3, qPrintable(QString::number(product.largestError())));
 }
 
-void PackedWeightsTest::theLargestProductsDoNotOverflow()
+void PackedQ4Test::theLargestProductsDoNotOverflow()
 {
     for (const float value : {1.0F, -1.0F}) {
         Product product(8, 2, std::vector<float>(4 * 2 * quantBlockSize, value));
@@ -150,7 +150,7 @@ void PackedWeightsTest::theLargestProductsDoNotOverflow()
     }
 }
 
-void PackedWeightsTest::bytesStandForTheirValues()
+void PackedQ4Test::bytesStandForTheirValues()
 {
     std::mt19937 random(6);
     const std::vector<float> values = randomValues(5 * quantBlockSize, random);
@@ -167,7 +167,7 @@ void PackedWeightsTest::bytesStandForTheirValues()
     }
 }
 
-void PackedWeightsTest::aVectorOfZerosStaysZero()
+void PackedQ4Test::aVectorOfZerosStaysZero()
 {
     const std::vector<float> zeros(quantBlockSize, 0.0F);
     ByteBlock block{1, 1, {1}};
@@ -177,5 +177,5 @@ void PackedWeightsTest::aVectorOfZerosStaysZero()
     QCOMPARE(int{block.quants[0]}, 0);
 }
 
-QTEST_APPLESS_MAIN(PackedWeightsTest)
-#include "tst_packed_weights.moc"
+QTEST_APPLESS_MAIN(PackedQ4Test)
+#include "tst_packed_q4.moc"

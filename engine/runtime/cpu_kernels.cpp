@@ -1,7 +1,9 @@
-#include "engine/runtime/packed_weights.h"
+#include "engine/runtime/cpu_kernels.h"
 
+#include "engine/runtime/cell_attention.h"
 #include "engine/runtime/packed_q4.h"
 #include <algorithm>
+#include <cstring>
 #include <ggml-backend-impl.h>
 #include <ggml-cpu.h>
 #include <ggml-cpu/traits.h>
@@ -60,7 +62,98 @@ public:
     }
 };
 
-class PackedSupport final : public ggml::cpu::extra_buffer_type
+/// Attention over a cache of halves, by all threads of a graph.
+class CellAttention final : public ggml::cpu::tensor_traits
+{
+public:
+    /// What the models need that are served here; all else stays ggml's own.
+    static bool canCompute(const ggml_tensor &op)
+    {
+        const ggml_tensor &queries = *op.src[0];
+        const ggml_tensor &keys = *op.src[1];
+        const ggml_tensor &values = *op.src[2];
+        const ggml_tensor *const mask = op.src[3];
+        const float bias = floatOption(op, 1);
+        const float softcap = floatOption(op, 2);
+        return mask != nullptr && op.src[4] == nullptr && bias == 0 && softcap == 0
+            && queries.type == GGML_TYPE_F32 && keys.type == GGML_TYPE_F16 && values.type == GGML_TYPE_F16
+            && keys.ne[0] == values.ne[0] && keys.ne[0] % 8 == 0 && keys.ne[2] == values.ne[2]
+            && queries.ne[3] == 1 && keys.ne[3] == 1 && mask->ne[2] == 1 && mask->ne[3] == 1;
+    }
+
+    bool work_size(int threads, const ggml_tensor *op, std::size_t &size) override
+    {
+        size = sizeof(float) * static_cast<std::size_t>(threads * scratchOf(op->src[1]->ne[1]));
+        return true;
+    }
+
+    bool compute_forward(ggml_compute_params *params, ggml_tensor *op) override
+    {
+        const ggml_tensor &queries = *op->src[0];
+        const ggml_tensor &keys = *op->src[1];
+        const ggml_tensor &mask = *op->src[3];
+        const std::int64_t cellCount = keys.ne[1];
+        const std::int64_t groups = keys.ne[2];
+        float *const scratch = static_cast<float *>(params->wdata) + params->ith * scratchOf(cellCount);
+        SeenCells seen{reinterpret_cast<std::int32_t *>(scratch), scratch + cellCount, 0};
+        const std::int64_t units = queries.ne[1] * groups;
+        const std::int64_t end = units * (params->ith + 1) / params->nth;
+        std::int64_t listed = -1;
+        for (std::int64_t unit = units * params->ith / params->nth; unit < end; ++unit) {
+            const std::int64_t row = unit / groups;
+            if (row != listed)
+                listSeenCells(at<std::uint16_t>(mask, row, 0), cellCount, seen);
+            listed = row;
+            attend(*op, row, unit % groups, seen, scratch + 2 * cellCount);
+        }
+        return true;
+    }
+
+private:
+    static std::int64_t scratchOf(std::int64_t cellCount)
+    {
+        constexpr std::int64_t cacheLine = 16; // floats
+        return 2 * cellCount + attentionScratch(cellCount) + cacheLine;
+    }
+
+    static float floatOption(const ggml_tensor &op, int index)
+    {
+        float value = 0;
+        std::memcpy(&value, op.op_params + index, sizeof value);
+        return value;
+    }
+
+    template<typename T>
+    static const T *at(const ggml_tensor &tensor, std::int64_t row, std::int64_t plane)
+    {
+        return reinterpret_cast<const T *>(static_cast<const char *>(tensor.data)
+                                           + static_cast<std::size_t>(row) * tensor.nb[1]
+                                           + static_cast<std::size_t>(plane) * tensor.nb[2]);
+    }
+
+    static void attend(ggml_tensor &op, std::int64_t row, std::int64_t group, const SeenCells &seen,
+                       float *scratch)
+    {
+        const ggml_tensor &queries = *op.src[0];
+        const ggml_tensor &keys = *op.src[1];
+        const ggml_tensor &values = *op.src[2];
+        const std::int64_t heads = queries.ne[2] / keys.ne[2];
+        const std::int64_t headSize = keys.ne[0];
+        HeadGroup part{};
+        part.queries = at<float>(queries, row, group * heads);
+        part.queryStride = static_cast<std::int64_t>(queries.nb[2] / sizeof(float));
+        // The result has head size, heads, rows, without gaps.
+        part.results = static_cast<float *>(op.data) + (row * queries.ne[2] + group * heads) * headSize;
+        part.resultStride = headSize;
+        part.heads = static_cast<int>(heads);
+        part.headSize = static_cast<int>(headSize);
+        part.scale = floatOption(op, 0);
+        attendCells(part, seen, {at<char>(keys, 0, group), keys.nb[1]},
+                    {at<char>(values, 0, group), values.nb[1]}, scratch);
+    }
+};
+
+class OwnKernels final : public ggml::cpu::extra_buffer_type
 {
 public:
     bool supports_op(ggml_backend_dev_t /*device*/, const ggml_tensor *op) override
@@ -76,6 +169,8 @@ public:
 
     ggml::cpu::tensor_traits *get_tensor_traits(const ggml_tensor *op) override
     {
+        if (op->op == GGML_OP_FLASH_ATTN_EXT && CellAttention::canCompute(*op))
+            return &m_attention;
         return op->op == GGML_OP_MUL_MAT && isPacked(op->src[0]) ? &m_product : nullptr;
     }
 
@@ -86,6 +181,7 @@ private:
     }
 
     PackedProduct m_product;
+    CellAttention m_attention;
 };
 
 void setTensor(ggml_backend_buffer_t /*buffer*/, ggml_tensor *tensor, const void *data, std::size_t offset,
@@ -121,7 +217,7 @@ ggml_backend_buffer_t allocate(ggml_backend_buffer_type_t type, std::size_t size
 // ggml keeps such types for the life of the process.
 ggml_backend_buffer_type_t packedBufferType()
 {
-    static PackedSupport support;
+    static OwnKernels support;
     static ggml_backend_buffer_type type{{typeName, allocate, alignment, nullptr, nullptr, nullptr},
                                          ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0),
                                          &support};
@@ -130,10 +226,11 @@ ggml_backend_buffer_type_t packedBufferType()
 
 } // namespace
 
-void offerPackedWeights()
+void offerCpuKernels()
 {
     auto &types = ggml_backend_cpu_get_extra_buffer_types();
-    if (canMultiplyPacked() && std::find(types.begin(), types.end(), packedBufferType()) == types.end())
+    if (canMultiplyPacked() && canAttendCells()
+        && std::find(types.begin(), types.end(), packedBufferType()) == types.end())
         types.push_back(packedBufferType());
 }
 
