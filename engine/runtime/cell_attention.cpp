@@ -67,24 +67,45 @@ SLIPWAY_AVX2 inline __m256 exponentialOf(__m256 x)
     return _mm256_mul_ps(series, _mm256_castsi256_ps(power));
 }
 
+// Some cells together, so that a query is loaded once for all of them.
+template<int Heads, int Cells>
+SLIPWAY_AVX2 inline void scoreTile(const HeadGroup &group, const SeenCells &seen, const CellVectors &keys,
+                                   float *scores, std::int64_t scoreStride, std::int64_t first)
+{
+    const std::uint16_t *key[Cells];
+    __m256 sums[Heads][Cells];
+    for (int cell = 0; cell < Cells; ++cell) {
+        key[cell] = keys.at(seen.cells[first + cell]);
+        for (int head = 0; head < Heads; ++head)
+            sums[head][cell] = _mm256_setzero_ps();
+    }
+    for (int d = 0; d < group.headSize; d += lanes) {
+        __m256 parts[Cells];
+        for (int cell = 0; cell < Cells; ++cell)
+            parts[cell] = floatsOf(key[cell] + d);
+        for (int head = 0; head < Heads; ++head) {
+            const __m256 query = _mm256_loadu_ps(group.queries + head * group.queryStride + d);
+            for (int cell = 0; cell < Cells; ++cell)
+                sums[head][cell] = _mm256_fmadd_ps(query, parts[cell], sums[head][cell]);
+        }
+    }
+    for (int head = 0; head < Heads; ++head) {
+        for (int cell = 0; cell < Cells; ++cell)
+            scores[head * scoreStride + first + cell]
+                = sumOf(sums[head][cell]) * group.scale + seen.added[first + cell];
+    }
+}
+
 template<int Heads>
 SLIPWAY_AVX2 inline void scoreCells(const HeadGroup &group, const SeenCells &seen, const CellVectors &keys,
                                     float *scores, std::int64_t scoreStride)
 {
-    for (std::int64_t i = 0; i < seen.count; ++i) {
-        const std::uint16_t *const key = keys.at(seen.cells[i]);
-        __m256 sums[Heads];
-        for (int head = 0; head < Heads; ++head)
-            sums[head] = _mm256_setzero_ps();
-        for (int d = 0; d < group.headSize; d += lanes) {
-            const __m256 part = floatsOf(key + d);
-            for (int head = 0; head < Heads; ++head)
-                sums[head] = _mm256_fmadd_ps(
-                    part, _mm256_loadu_ps(group.queries + head * group.queryStride + d), sums[head]);
-        }
-        for (int head = 0; head < Heads; ++head)
-            scores[head * scoreStride + i] = sumOf(sums[head]) * group.scale + seen.added[i];
-    }
+    constexpr int together = Heads > 3 ? 2 : 3; // of 16 registers
+    std::int64_t i = 0;
+    for (; i + together <= seen.count; i += together)
+        scoreTile<Heads, together>(group, seen, keys, scores, scoreStride, i);
+    for (; i < seen.count; ++i)
+        scoreTile<Heads, 1>(group, seen, keys, scores, scoreStride, i);
 }
 
 /// Scores become weights; returns their sum.
@@ -116,13 +137,13 @@ SLIPWAY_AVX2 inline void sumValues(const HeadGroup &group, const SeenCells &seen
     }
     for (std::int64_t i = 0; i < seen.count; ++i) {
         const std::uint16_t *const value = values.at(seen.cells[i]) + from;
-        __m256 parts[Parts];
-        for (int part = 0; part < Parts; ++part)
-            parts[part] = floatsOf(value + part * lanes);
-        for (int head = 0; head < Heads; ++head) {
-            const __m256 weight = _mm256_set1_ps(weights[head * weightStride + i]);
-            for (int part = 0; part < Parts; ++part)
-                sums[head][part] = _mm256_fmadd_ps(weight, parts[part], sums[head][part]);
+        __m256 weight[Heads];
+        for (int head = 0; head < Heads; ++head)
+            weight[head] = _mm256_set1_ps(weights[head * weightStride + i]);
+        for (int part = 0; part < Parts; ++part) {
+            const __m256 numbers = floatsOf(value + part * lanes);
+            for (int head = 0; head < Heads; ++head)
+                sums[head][part] = _mm256_fmadd_ps(weight[head], numbers, sums[head][part]);
         }
     }
     for (int head = 0; head < Heads; ++head) {
@@ -141,10 +162,11 @@ SLIPWAY_AVX2 void attendHeads(const HeadGroup &group, const SeenCells &seen, con
     float factors[Heads];
     for (int head = 0; head < Heads; ++head)
         factors[head] = 1 / weighCells(scratch + head * stride, seen.count);
+    constexpr int parts = Heads > 3 ? 2 : 4; // of 16 registers
     int from = 0;
-    for (; from + 2 * lanes <= group.headSize; from += 2 * lanes)
-        sumValues<Heads, 2>(group, seen, values, scratch, stride, factors, from);
-    if (from < group.headSize)
+    for (; from + parts * lanes <= group.headSize; from += parts * lanes)
+        sumValues<Heads, parts>(group, seen, values, scratch, stride, factors, from);
+    for (; from < group.headSize; from += lanes)
         sumValues<Heads, 1>(group, seen, values, scratch, stride, factors, from);
 }
 

@@ -93,18 +93,17 @@ public:
         const ggml_tensor &keys = *op->src[1];
         const ggml_tensor &mask = *op->src[3];
         const std::int64_t cellCount = keys.ne[1];
-        const std::int64_t groups = keys.ne[2];
+        const std::int64_t rows = queries.ne[1];
         float *const scratch = static_cast<float *>(params->wdata) + params->ith * scratchOf(cellCount);
         SeenCells seen{reinterpret_cast<std::int32_t *>(scratch), scratch + cellCount, 0};
-        const std::int64_t units = queries.ne[1] * groups;
+        // All rows of one group, then the next: requests that share a prefix find it in the cache of the
+        // core.
+        const std::int64_t units = rows * keys.ne[2];
         const std::int64_t end = units * (params->ith + 1) / params->nth;
-        std::int64_t listed = -1;
         for (std::int64_t unit = units * params->ith / params->nth; unit < end; ++unit) {
-            const std::int64_t row = unit / groups;
-            if (row != listed)
-                listSeenCells(at<std::uint16_t>(mask, row, 0), cellCount, seen);
-            listed = row;
-            attend(*op, row, unit % groups, seen, scratch + 2 * cellCount);
+            const std::int64_t row = unit % rows;
+            listSeenCells(at<std::uint16_t>(mask, row, 0), cellCount, seen);
+            attend(*op, row, unit / rows, seen, scratch + 2 * cellCount);
         }
         return true;
     }
