@@ -42,6 +42,16 @@ std::string parserProblem(const ServerOptions &options)
                            : problem;
 }
 
+/// vLLM takes names there too; ours are slipwayctl's to look up.
+std::string hintForName(const std::string &model, cluster::ErrorCode code)
+{
+    const bool isName = model.find('/') == std::string::npos && !model.ends_with(".gguf");
+    if (code != cluster::ErrorCode::NotFound || (!isName && !model.starts_with("hf:")))
+        return {};
+    return "; this program takes the path of a GGUF file, 'slipwayctl serve " + model
+        + "' the name of a model that 'slipwayctl models list' knows";
+}
+
 /// vLLM's flags that are only recorded here, and what is made of them.
 void logParallelism(const ServeOptions &options, const GgufFacts &facts)
 {
@@ -101,7 +111,7 @@ int serveCommand(const std::vector<std::string> &arguments)
 
     const auto facts = readGguf(options->model);
     if (!facts) {
-        printError(command, facts.error().message);
+        printError(command, facts.error().message + hintForName(options->model, facts.error().code));
         return exitCodeOf(facts.error().code, false);
     }
     if (const auto allowed = checkAgainstModel(*options, *facts); !allowed) {

@@ -92,6 +92,7 @@ struct GenerationEvent
     std::vector<TokenOutput> tokens;
     std::vector<TokenOutput> promptTokens; ///< In the first event, if promptLogprobs was asked for.
     int cachedPromptTokens = 0; ///< In the first event: how much of the prompt came from the prefix cache.
+    int preemptions = 0; ///< So far: how often it lost its place in the KV cache and was computed anew.
     std::optional<Finish> finish; ///< Set in the last event.
     RequestTimes times; ///< As far as known.
 };

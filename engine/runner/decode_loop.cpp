@@ -1,11 +1,12 @@
 #include "engine/runner/decode_loop.h"
 
+#include "engine/runtime/cpu_kernels.h"
+
 namespace engine {
 
 namespace {
 
 constexpr Seconds statsInterval{0.1};
-constexpr Seconds skippedCellCost{3.6e-9}; ///< Of one head in one layer on a CPU with AVX2 (measured).
 
 Seconds monotonicNow()
 {
@@ -33,9 +34,8 @@ cluster::Result<std::unique_ptr<DecodeLoop>> DecodeLoop::start(const LanguageMod
         scheduling.maxModelLen = model.facts().maxModelLen;
         scheduling.maxNumBatchedTokens = options.maxNumBatchedTokens;
         scheduling.prefixCaching = options.prefixCaching;
-        const ModelFacts &facts = model.facts();
-        if (facts.device == "CPU")
-            scheduling.foreignCellCost = skippedCellCost * facts.headCount * facts.layerCount;
+        if (model.facts().device == "CPU")
+            scheduling.foreignCellCost = hiddenCellCost(model.facts());
         Scheduler::Listener &listener = *loop;
         loop->m_scheduler = std::make_unique<Scheduler>(*loop->m_decoder, model.vocabulary(), scheduling,
                                                         monotonicNow, listener);
@@ -64,11 +64,20 @@ void DecodeLoop::submit(GenerateRequest request, std::unique_ptr<Sampler> sample
 
 void DecodeLoop::cancel(RequestId id)
 {
+    if (m_embedder) { // seen before the next embedding, not in its turn
+        const std::lock_guard lock(m_mutex);
+        m_embeddings.erase(id);
+        return;
+    }
     add(CancelRequest{id});
 }
 
 void DecodeLoop::embed(CallId call, EmbeddingRequest request)
 {
+    {
+        const std::lock_guard lock(m_mutex);
+        m_embeddings.insert(request.id);
+    }
     add(Embedding{call, std::move(request)});
 }
 
@@ -114,14 +123,26 @@ void DecodeLoop::carryOut(Order order)
         if (m_scheduler)
             m_scheduler->cancel(cancelled->id);
     } else if (const auto *embedding = std::get_if<Embedding>(&order)) {
-        CallReply reply;
-        reply.call = embedding->call;
-        if (auto vector = m_embedder->embed(embedding->request.tokens))
-            reply.value = std::move(*vector);
-        else
-            reply.value = vector.error();
-        m_outbox.add(std::move(reply));
+        compute(*embedding);
     }
+}
+
+void DecodeLoop::compute(const Embedding &embedding)
+{
+    CallReply reply;
+    reply.call = embedding.call;
+    bool isWanted = false;
+    {
+        const std::lock_guard lock(m_mutex);
+        isWanted = m_embeddings.erase(embedding.request.id) > 0;
+    }
+    if (!isWanted)
+        reply.value = cluster::Error{cluster::ErrorCode::Cancelled, "the client has gone"};
+    else if (auto vector = m_embedder->embed(embedding.request.tokens))
+        reply.value = std::move(*vector);
+    else
+        reply.value = vector.error();
+    m_outbox.add(std::move(reply));
 }
 
 void DecodeLoop::reportStats(bool isIdle)

@@ -5,6 +5,7 @@
 #include "engine/runtime/embedding_context.h"
 #include "engine/scheduler/scheduler.h"
 #include <condition_variable>
+#include <set>
 #include <thread>
 
 namespace engine {
@@ -44,6 +45,7 @@ private:
     void run();
     [[nodiscard]] bool takeOrders();
     void carryOut(Order order);
+    void compute(const Embedding &embedding);
     void reportStats(bool isIdle);
     void onEvent(GenerationEvent event) override { m_outbox.add(std::move(event)); }
     void onFailure(RequestFailure failure) override { m_outbox.add(std::move(failure)); }
@@ -54,9 +56,10 @@ private:
     std::unique_ptr<Scheduler> m_scheduler; // decode thread only, as are the contexts
     Seconds m_lastStats{};
 
-    std::mutex m_mutex; // guards m_orders and m_ending
+    std::mutex m_mutex; // guards the three below
     std::condition_variable m_ordered;
     std::vector<Order> m_orders;
+    std::set<RequestId> m_embeddings; ///< Those that wait and are still wanted.
     bool m_ending = false;
     std::thread m_thread;
 };

@@ -33,6 +33,7 @@ struct ActiveRequest
     bool admittedBefore = false;
     bool firstEventSent = false;
     int cachedPromptTokens = 0;
+    int preemptions = 0;
     std::vector<TokenOutput> promptTokens; ///< If prompt log-probabilities were asked for.
     int neededBy = std::numeric_limits<int>::max(); ///< Tokens that a held-back request waits for.
     RequestTimes times;

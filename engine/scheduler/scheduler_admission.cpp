@@ -148,6 +148,7 @@ void Scheduler::preemptYoungest()
     m_running.pop_back();
     vacate(*victim);
     ++m_stats.preemptions;
+    ++victim->preemptions;
     insertInOrder(m_waiting, std::move(victim));
 }
 

@@ -99,6 +99,7 @@ void Scheduler::send(ActiveRequest &request, GenerationEvent event)
 {
     event.id = request.request.id;
     event.times = request.times;
+    event.preemptions = request.preemptions;
     if (!request.firstEventSent) {
         request.firstEventSent = true;
         event.cachedPromptTokens = request.cachedPromptTokens;

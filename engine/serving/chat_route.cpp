@@ -1,50 +1,73 @@
 #include "engine/serving/chat_route.h"
 
+#include "engine/serving/backend_calls.h"
 #include "engine/serving/chat_answer.h"
-#include "engine/serving/reply_task.h"
 
 namespace engine {
 
 namespace {
 
+using Problem = std::optional<ApiError>;
+
+ApiResult<ChatRequest> readRequest(const ServingContext &context, const HttpRequest &http)
+{
+    if (const auto down = context.unavailable())
+        return tl::unexpected(*down);
+    const auto body = readJsonBody(context.dialect, http);
+    if (!body)
+        return tl::unexpected(body.error());
+    auto request = readChatRequest(context, *body);
+    if (!request)
+        return request;
+    if (const auto problem = checkLengthsEarly(request->fields, request->prompt.messagesJson.size(),
+                                               context.backend.facts().maxModelLen, context.dialect))
+        return tl::unexpected(*problem);
+    return request;
+}
+
+ReplyPart<ApiResult<Prompt>> renderPrompt(ContextPtr context, const ChatRequest &request)
+{
+    auto prompt = co_await renderedChat(*context, request.prompt);
+    if (!prompt)
+        co_return tl::unexpected(fromError(prompt.error()));
+    truncatePrompt(prompt->tokens, request.fields, context->backend.facts().maxModelLen);
+    if (prompt->tokens.empty())
+        co_return tl::unexpected(badRequest("The decoder prompt cannot be empty"));
+    co_return std::move(*prompt);
+}
+
+/// The grammar of the request in `sampling`, if it has one.
+ReplyPart<Problem> compileInto(ContextPtr context, const ChatRequest &request, SamplingParams &sampling)
+{
+    if (!request.grammar)
+        co_return std::nullopt;
+    auto compiled = co_await compiledGrammar(*context, *request.grammar);
+    if (!compiled)
+        co_return grammarError(compiled.error());
+    sampling.grammar = std::move(*compiled);
+    if (request.tools.wrapped) {
+        const bool several = request.tools.mode == ToolPlan::Mode::Required && request.tools.parallel;
+        sampling.grammar = wrapCallGrammar(sampling.grammar, several);
+    }
+    co_return std::nullopt;
+}
+
 ReplyTask run(ContextPtr context, ExchangePtr exchange)
 {
     const Seconds arrival = context->now();
     const Dialect &dialect = context->dialect;
-    if (const auto down = context->unavailable()) {
-        respondError(*exchange, *context, *down);
-        co_return;
-    }
-    const auto body = readJsonBody(dialect, exchange->request());
-    if (!body) {
-        respondError(*exchange, *context, body.error());
-        co_return;
-    }
-    auto read = readChatRequest(*context, *body);
+    auto read = readRequest(*context, exchange->request());
     if (!read) {
         respondError(*exchange, *context, read.error());
         co_return;
     }
     ChatRequest request = std::move(*read);
-    const ModelFacts &facts = context->backend.facts();
-    if (const auto problem
-        = checkLengthsEarly(request.fields, request.prompt.messagesJson.size(), facts.maxModelLen, dialect)) {
-        respondError(*exchange, *context, *problem);
-        co_return;
-    }
-    BackendReply<Prompt> render([&context, &request](Backend::Reply<Prompt> reply) {
-        context->backend.renderChat(request.prompt, std::move(reply));
-    });
-    auto prompt = co_await render;
+    auto prompt = co_await renderPrompt(context, request);
     if (!prompt) {
-        respondError(*exchange, *context, fromError(prompt.error()));
+        respondError(*exchange, *context, prompt.error());
         co_return;
     }
-    truncatePrompt(prompt->tokens, request.fields, facts.maxModelLen);
-    if (prompt->tokens.empty()) {
-        respondError(*exchange, *context, badRequest("The decoder prompt cannot be empty"));
-        co_return;
-    }
+    const ModelFacts &facts = context->backend.facts();
     const auto maxTokens = fitMaxTokens(request.fields, prompt->tokens.size(), facts.maxModelLen,
                                         context->options.maxNewTokens, dialect);
     if (!maxTokens) {
@@ -57,20 +80,9 @@ ReplyTask run(ContextPtr context, ExchangePtr exchange)
         co_return;
     }
     SamplingParams sampling = request.sampling;
-    if (request.grammar) {
-        BackendReply<std::string> compile([&context, &request](Backend::Reply<std::string> reply) {
-            context->backend.compileGrammar(*request.grammar, std::move(reply));
-        });
-        auto compiled = co_await compile;
-        if (!compiled) {
-            respondError(*exchange, *context, grammarError(compiled.error()));
-            co_return;
-        }
-        sampling.grammar = std::move(*compiled);
-        if (request.tools.wrapped) {
-            const bool several = request.tools.mode == ToolPlan::Mode::Required && request.tools.parallel;
-            sampling.grammar = wrapCallGrammar(sampling.grammar, several);
-        }
+    if (const auto problem = co_await compileInto(context, request, sampling)) {
+        respondError(*exchange, *context, *problem);
+        co_return;
     }
     sampling.promptLogprobs = static_cast<int>(request.fields.promptLogprobs.value_or(-1));
     if (exchange->isDisconnected())

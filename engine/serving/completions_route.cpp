@@ -1,88 +1,93 @@
 #include "engine/serving/completions_route.h"
 
+#include "engine/serving/backend_calls.h"
 #include "engine/serving/completion_answer.h"
-#include "engine/serving/reply_task.h"
 
 namespace engine {
 
 namespace {
 
+using Problem = std::optional<ApiError>;
+
+/// Tokens for a text, and for the echo of tokens their text.
+ReplyPart<Problem> readPrompt(ContextPtr context, CompletionPrompt &prompt, const SamplingFields &fields)
+{
+    if (prompt.isText) {
+        const TextPromptRequest text{prompt.text, fields.addSpecialTokens, true};
+        auto tokenised = co_await tokenized(*context, text);
+        if (!tokenised)
+            co_return fromError(tokenised.error());
+        prompt.tokens = std::move(tokenised->tokens);
+    } else if (fields.echo) {
+        auto text = co_await detokenized(*context, prompt.tokens);
+        if (!text)
+            co_return fromError(text.error());
+        prompt.text = std::move(*text);
+    }
+    truncatePrompt(prompt.tokens, fields, context->backend.facts().maxModelLen);
+    if (prompt.tokens.empty())
+        co_return badRequest("The decoder prompt cannot be empty");
+    co_return std::nullopt;
+}
+
+/// The most tokens for the answer to each prompt.
+ReplyPart<ApiResult<std::vector<int>>> readAllPrompts(ContextPtr context, CompletionRequest &request)
+{
+    std::vector<int> maxTokens;
+    for (CompletionPrompt &prompt : request.prompts) {
+        if (auto problem = co_await readPrompt(context, prompt, request.fields))
+            co_return tl::unexpected(*problem);
+        const auto fitted
+            = fitMaxTokens(request.fields, prompt.tokens.size(), context->backend.facts().maxModelLen,
+                           context->options.maxNewTokens, context->dialect);
+        if (!fitted)
+            co_return tl::unexpected(fitted.error());
+        maxTokens.push_back(*fitted);
+    }
+    co_return maxTokens;
+}
+
+ApiResult<CompletionRequest> readRequest(const ServingContext &context, const HttpRequest &http)
+{
+    if (const auto down = context.unavailable())
+        return tl::unexpected(*down);
+    const auto body = readJsonBody(context.dialect, http);
+    if (!body)
+        return tl::unexpected(body.error());
+    auto request = readCompletionRequest(context, *body);
+    if (!request)
+        return request;
+    std::size_t bytes = 0;
+    for (const CompletionPrompt &prompt : request->prompts)
+        bytes = std::max(bytes, prompt.text.size());
+    if (const auto problem
+        = checkLengthsEarly(request->fields, bytes, context.backend.facts().maxModelLen, context.dialect))
+        return tl::unexpected(*problem);
+    return request;
+}
+
 ReplyTask run(ContextPtr context, ExchangePtr exchange)
 {
     const Seconds arrival = context->now();
-    const Dialect &dialect = context->dialect;
-    if (const auto down = context->unavailable()) {
-        respondError(*exchange, *context, *down);
-        co_return;
-    }
-    const auto body = readJsonBody(dialect, exchange->request());
-    if (!body) {
-        respondError(*exchange, *context, body.error());
-        co_return;
-    }
-    auto read = readCompletionRequest(*context, *body);
+    auto read = readRequest(*context, exchange->request());
     if (!read) {
         respondError(*exchange, *context, read.error());
         co_return;
     }
     CompletionRequest request = std::move(*read);
-    const int maxModelLen = context->backend.facts().maxModelLen;
-    std::size_t bytes = 0;
-    for (const CompletionPrompt &prompt : request.prompts)
-        bytes = std::max(bytes, prompt.text.size());
-    if (const auto problem = checkLengthsEarly(request.fields, bytes, maxModelLen, dialect)) {
-        respondError(*exchange, *context, *problem);
+    auto maxTokens = co_await readAllPrompts(context, request);
+    if (!maxTokens) {
+        respondError(*exchange, *context, maxTokens.error());
         co_return;
     }
-    std::vector<int> maxTokens;
-    for (CompletionPrompt &prompt : request.prompts) {
-        if (prompt.isText) {
-            TextPromptRequest text{prompt.text, request.fields.addSpecialTokens, true};
-            BackendReply<Prompt> call([&context, &text](Backend::Reply<Prompt> reply) {
-                context->backend.tokenize(std::move(text), std::move(reply));
-            });
-            auto tokenised = co_await call;
-            if (!tokenised) {
-                respondError(*exchange, *context, fromError(tokenised.error()));
-                co_return;
-            }
-            prompt.tokens = std::move(tokenised->tokens);
-        } else if (request.fields.echo) {
-            BackendReply<std::string> call([&context, &prompt](Backend::Reply<std::string> reply) {
-                context->backend.detokenize(prompt.tokens, std::move(reply));
-            });
-            auto text = co_await call;
-            if (!text) {
-                respondError(*exchange, *context, fromError(text.error()));
-                co_return;
-            }
-            prompt.text = std::move(*text);
-        }
-        truncatePrompt(prompt.tokens, request.fields, maxModelLen);
-        if (prompt.tokens.empty()) {
-            respondError(*exchange, *context, badRequest("The decoder prompt cannot be empty"));
-            co_return;
-        }
-        const auto fitted = fitMaxTokens(request.fields, prompt.tokens.size(), maxModelLen,
-                                         context->options.maxNewTokens, dialect);
-        if (!fitted) {
-            respondError(*exchange, *context, fitted.error());
-            co_return;
-        }
-        maxTokens.push_back(*fitted);
-    }
-    if (const auto problem = checkAgainstEngine(request.fields, request.logprobs, context->options, dialect,
-                                                context->backend.facts().vocabularySize)) {
+    if (const auto problem = checkAgainstEngine(request.fields, request.logprobs, context->options,
+                                                context->dialect, context->backend.facts().vocabularySize)) {
         refuseLate(*context, exchange, request.fields.stream, *problem);
         co_return;
     }
     SamplingParams sampling = request.sampling;
     if (request.grammar) {
-        GrammarRequest grammar = *request.grammar;
-        BackendReply<std::string> call([&context, &grammar](Backend::Reply<std::string> reply) {
-            context->backend.compileGrammar(std::move(grammar), std::move(reply));
-        });
-        auto compiled = co_await call;
+        auto compiled = co_await compiledGrammar(*context, *request.grammar);
         if (!compiled) {
             respondError(*exchange, *context, grammarError(compiled.error()));
             co_return;
@@ -94,7 +99,7 @@ ReplyTask run(ContextPtr context, ExchangePtr exchange)
         co_return;
     const std::string id = "cmpl-" + context->baseId(exchange->request(), request.fields.requestId);
     auto answer = std::make_shared<CompletionAnswer>(context, exchange, std::move(request), id);
-    answer->start(std::move(sampling), std::move(maxTokens), arrival);
+    answer->start(std::move(sampling), std::move(*maxTokens), arrival);
 }
 
 } // namespace

@@ -1,10 +1,10 @@
 #include "engine/serving/embeddings_route.h"
 
+#include "engine/serving/backend_calls.h"
 #include "engine/serving/chat_request.h"
 #include "engine/serving/completion_request.h"
 #include "engine/serving/logprobs_json.h"
 #include "engine/serving/message_validation.h"
-#include "engine/serving/reply_task.h"
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -111,68 +111,86 @@ void normalizeVector(std::vector<float> &values)
         value = static_cast<float>(value / length);
 }
 
-ReplyTask run(ContextPtr context, ExchangePtr exchange)
+ApiResult<EmbeddingsRequest> readRequest(const ServingContext &context, const HttpRequest &http)
 {
-    if (const auto down = context->unavailable()) {
-        respondError(*exchange, *context, *down);
-        co_return;
-    }
-    const auto body = readJsonBody(context->dialect, exchange->request());
-    if (!body) {
-        respondError(*exchange, *context, body.error());
-        co_return;
-    }
-    auto read = readEmbeddings(*context, *body);
-    if (!read) {
-        respondError(*exchange, *context, read.error());
-        co_return;
-    }
-    EmbeddingsRequest request = std::move(*read);
+    if (const auto down = context.unavailable())
+        return tl::unexpected(*down);
+    const auto body = readJsonBody(context.dialect, http);
+    if (!body)
+        return tl::unexpected(body.error());
+    return readEmbeddings(context, *body);
+}
+
+/// Tokens of all inputs in the request; their count.
+ReplyPart<ApiResult<std::size_t>> readInputs(ContextPtr context, EmbeddingsRequest &request)
+{
     if (request.chat) {
-        BackendReply<Prompt> render([&context, &request](Backend::Reply<Prompt> reply) {
-            context->backend.renderChat(*request.chat, std::move(reply));
-        });
-        auto prompt = co_await render;
-        if (!prompt) {
-            respondError(*exchange, *context, fromError(prompt.error()));
-            co_return;
-        }
+        auto prompt = co_await renderedChat(*context, *request.chat);
+        if (!prompt)
+            co_return tl::unexpected(fromError(prompt.error()));
         request.inputs.push_back({{}, std::move(prompt->tokens), false});
     }
-    std::size_t promptTokens = 0;
-    Json data = Json::array();
+    std::size_t count = 0;
     for (CompletionPrompt &input : request.inputs) {
         if (input.isText) {
             const TextPromptRequest text{input.text, request.fields.addSpecialTokens, true};
-            BackendReply<Prompt> tokenize([&context, &text](Backend::Reply<Prompt> reply) {
-                context->backend.tokenize(text, std::move(reply));
-            });
-            auto prompt = co_await tokenize;
-            if (!prompt) {
-                respondError(*exchange, *context, fromError(prompt.error()));
-                co_return;
-            }
+            auto prompt = co_await tokenized(*context, text);
+            if (!prompt)
+                co_return tl::unexpected(fromError(prompt.error()));
             input.tokens = std::move(prompt->tokens);
         }
         truncatePrompt(input.tokens, request.fields, context->backend.facts().maxModelLen);
-        if (const auto problem = checkInput(*context, input.tokens)) {
-            respondError(*exchange, *context, *problem);
-            co_return;
-        }
-        promptTokens += input.tokens.size();
+        if (const auto problem = checkInput(*context, input.tokens))
+            co_return tl::unexpected(*problem);
+        count += input.tokens.size();
     }
-    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-        if (exchange->isDisconnected())
-            co_return;
-        const EmbeddingRequest wanted{context->nextRequest++, request.inputs[i].tokens};
-        BackendReply<std::vector<float>> embed([&context, &wanted](Backend::Reply<std::vector<float>> reply) {
-            context->backend.embed(wanted, std::move(reply));
-        });
-        auto values = co_await embed;
-        if (!values) {
-            respondError(*exchange, *context, fromError(values.error()));
-            co_return;
+    co_return count;
+}
+
+/// The place of some inputs in the queue; given back when the request is over, however it ends.
+class QueuePlace
+{
+public:
+    explicit QueuePlace(ContextPtr context) : m_context(std::move(context)) {}
+    ~QueuePlace()
+    {
+        while (m_requests-- > 0)
+            m_context->admission.requestEnded();
+        m_context->admission.promptDone(m_tokens);
+    }
+    QueuePlace(const QueuePlace &) = delete;
+    QueuePlace &operator=(const QueuePlace &) = delete;
+
+    [[nodiscard]] bool take(int requests, std::int64_t tokens)
+    {
+        const std::string reason = m_context->admission.admit(requests, tokens);
+        if (!reason.empty()) {
+            m_context->metrics.rejected(reason);
+            return false;
         }
+        m_requests = requests;
+        m_tokens = tokens;
+        return true;
+    }
+
+private:
+    ContextPtr m_context;
+    int m_requests = 0;
+    std::int64_t m_tokens = 0;
+};
+
+/// One after the other, so that a client that leaves stops at the next, and what waits in the runner is taken
+/// back.
+ReplyPart<ApiResult<Json>> embedAll(ContextPtr context, ExchangePtr exchange, EmbeddingsRequest &request)
+{
+    Json data = Json::array();
+    for (std::size_t i = 0; i < request.inputs.size() && !exchange->isDisconnected(); ++i) {
+        const EmbeddingRequest wanted{context->nextRequest++, request.inputs[i].tokens};
+        auto waiting = embedded(*context, wanted);
+        exchange->onDisconnect([context, id = wanted.id] { context->backend.cancel(id); });
+        auto values = co_await waiting;
+        if (!values)
+            co_return tl::unexpected(fromError(values.error()));
         if (request.normalize)
             normalizeVector(*values);
         Json item;
@@ -181,15 +199,43 @@ ReplyTask run(ContextPtr context, ExchangePtr exchange)
         item["embedding"] = request.base64 ? Json(encodeFloats(*values)) : Json(*values);
         data.push_back(std::move(item));
     }
+    co_return data;
+}
+
+ReplyTask run(ContextPtr context, ExchangePtr exchange)
+{
+    auto read = readRequest(*context, exchange->request());
+    if (!read) {
+        respondError(*exchange, *context, read.error());
+        co_return;
+    }
+    EmbeddingsRequest request = std::move(*read);
+    const auto promptTokens = co_await readInputs(context, request);
+    if (!promptTokens) {
+        respondError(*exchange, *context, promptTokens.error());
+        co_return;
+    }
+    QueuePlace place(context);
+    if (!place.take(static_cast<int>(request.inputs.size()), static_cast<std::int64_t>(*promptTokens))) {
+        respondError(*exchange, *context, overloaded());
+        co_return;
+    }
+    auto data = co_await embedAll(context, exchange, request);
+    if (exchange->isDisconnected())
+        co_return;
+    if (!data) {
+        respondError(*exchange, *context, data.error());
+        co_return;
+    }
     Json answer;
     answer["id"] = "embd-" + context->baseId(exchange->request());
     answer["object"] = "list";
     answer["created"] = context->unixTime();
     answer["model"] = request.model;
-    answer["data"] = std::move(data);
+    answer["data"] = std::move(*data);
     Json usage;
-    usage["prompt_tokens"] = promptTokens;
-    usage["total_tokens"] = promptTokens;
+    usage["prompt_tokens"] = *promptTokens;
+    usage["total_tokens"] = *promptTokens;
     usage["completion_tokens"] = 0;
     usage["prompt_tokens_details"] = nullptr;
     answer["usage"] = std::move(usage);

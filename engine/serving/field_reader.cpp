@@ -25,27 +25,6 @@ bool beyondInt64(const Json &value)
     return value.is_number_float() && value.get<double>() >= kInt64End;
 }
 
-std::optional<double> toNumber(const Json &value, FieldIssue &issue)
-{
-    if (value.is_number())
-        return value.get<double>();
-    if (value.is_boolean())
-        return value.get<bool>() ? 1.0 : 0.0;
-    if (!value.is_string()) {
-        issue.type = "float_type";
-        issue.message = "Input should be a valid number";
-        return std::nullopt;
-    }
-    const std::string text = trimmed(value.get<std::string>());
-    double number = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (end.ec == std::errc() && end.ptr == text.data() + text.size() && !text.empty())
-        return number;
-    issue.type = "float_parsing";
-    issue.message = "Input should be a valid number, unable to parse string as a number";
-    return std::nullopt;
-}
-
 std::optional<bool> toBoolean(const Json &value, FieldIssue &issue)
 {
     if (value.is_boolean())
@@ -138,6 +117,27 @@ std::optional<std::int64_t> FieldReader::toInteger(const Json &value, FieldIssue
         return number;
     issue.type = "int_parsing";
     issue.message = "Input should be a valid integer, unable to parse string as an integer";
+    return std::nullopt;
+}
+
+std::optional<double> FieldReader::toNumber(const Json &value, FieldIssue &issue)
+{
+    if (value.is_number())
+        return value.get<double>();
+    if (value.is_boolean())
+        return value.get<bool>() ? 1.0 : 0.0;
+    if (!value.is_string()) {
+        issue.type = "float_type";
+        issue.message = "Input should be a valid number";
+        return std::nullopt;
+    }
+    const std::string text = trimmed(value.get<std::string>());
+    double number = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (end.ec == std::errc() && end.ptr == text.data() + text.size() && !text.empty())
+        return number;
+    issue.type = "float_parsing";
+    issue.message = "Input should be a valid number, unable to parse string as a number";
     return std::nullopt;
 }
 

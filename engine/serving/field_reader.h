@@ -66,6 +66,8 @@ public:
 
     /// One value as an integer; on failure the type and message of the issue.
     static std::optional<std::int64_t> toInteger(const nlohmann::ordered_json &value, FieldIssue &issue);
+    static std::optional<double> toNumber(const nlohmann::ordered_json &value,
+                                          FieldIssue &issue); ///< Likewise.
 
 private:
     const nlohmann::ordered_json &m_object;

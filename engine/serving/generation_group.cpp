@@ -1,5 +1,6 @@
 #include "engine/serving/generation_group.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace engine {
@@ -103,6 +104,7 @@ void GenerationGroup::observe(Sequence &sequence, const GenerationEvent &event)
     if (event.cachedPromptTokens > 0)
         sequence.cached = event.cachedPromptTokens;
     sequence.times = event.times;
+    sequence.preemptions = event.preemptions;
     const int count = static_cast<int>(event.tokens.size());
     if (count == 0)
         return;
@@ -143,6 +145,10 @@ void GenerationGroup::end(Sequence &sequence, FinishReason reason, bool countRea
     finished.generationTokens = sequence.generated;
     finished.maxTokens = m_plan.maxTokens[sequence.prompt];
     finished.n = m_plan.n;
+    finished.endsRequest = std::ranges::all_of(m_sequences, &Sequence::ended);
+    for (const Sequence &choice : m_sequences)
+        finished.longestGeneration = std::max(finished.longestGeneration, choice.generated);
+    finished.preemptions = sequence.preemptions;
     finished.arrival = m_plan.arrival;
     finished.times = sequence.times;
     m_context->metrics.finished(finished);

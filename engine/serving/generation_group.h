@@ -56,6 +56,7 @@ private:
         std::size_t prompt = 0;
         int generated = 0;
         int cached = 0;
+        int preemptions = 0;
         Seconds lastToken{};
         RequestTimes times;
         bool prefilled = false;

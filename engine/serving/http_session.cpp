@@ -9,6 +9,9 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <ctime>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
@@ -20,6 +23,15 @@ namespace {
 constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kReadAhead = 64 * 1024; // of the next requests, while an answer is made
 constexpr std::chrono::seconds kLinger{1};
+constexpr std::chrono::milliseconds kLookForEnd{200};
+
+bool hasPeerEnded(int socket)
+{
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0
+        && info.tcpi_state != TCP_ESTABLISHED;
+}
 
 std::string httpDate()
 {
@@ -49,6 +61,20 @@ HttpRequest toRequest(http::request<http::string_body> &&message)
         request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
     request.body = std::move(message.body());
     return request;
+}
+
+std::pair<int, std::string> refusalFor(boost::system::error_code error)
+{
+    if (error == http::error::body_limit)
+        return {413, "Request Entity Too Large"};
+    if (error == http::error::header_limit)
+        return {431, "Request Header Fields Too Large"};
+    return {400, "Invalid HTTP request received."};
+}
+
+bool wantsContinue(std::string_view expect)
+{
+    return equalsIgnoringCase(expect, "100-continue");
 }
 
 std::string hexLength(std::size_t value)
@@ -104,8 +130,11 @@ asio::awaitable<void> HttpSession::readLoop()
 {
     while (!m_closed) {
         if (m_input.size() >= kReadAhead) {
-            m_space.expires_at(Clock::time_point::max());
+            // What is not read can't tell that the client has gone: the connection's state can.
+            m_space.expires_after(kLookForEnd);
             co_await m_space.async_wait(kTuple);
+            if (!m_closed && m_input.size() >= kReadAhead && hasPeerEnded(m_socket.native_handle()))
+                break;
             continue;
         }
         const auto [error, count] = co_await m_socket.async_read_some(asio::buffer(m_chunk), kTuple);
@@ -146,7 +175,6 @@ asio::awaitable<std::optional<HttpRequest>> HttpSession::readRequest(bool first)
     if (!co_await awaitInput(Clock::now() + idle))
         co_return std::nullopt; // an idle connection goes without a word
     auto deadline = Clock::now() + m_options.headerTimeout;
-    bool continued = false;
     while (!parser.is_done()) {
         if (!co_await awaitInput(deadline)) {
             if (!m_readEnded && !m_closed)
@@ -158,43 +186,23 @@ asio::awaitable<std::optional<HttpRequest>> HttpSession::readRequest(bool first)
         const std::size_t used = parser.put(asio::buffer(m_input), error);
         m_input.erase(0, used);
         inputArrived();
-        if (error == http::error::body_limit) {
-            co_await refuse(413, "Request Entity Too Large");
-            co_return std::nullopt;
-        }
-        if (error == http::error::header_limit) {
-            co_await refuse(431, "Request Header Fields Too Large");
-            co_return std::nullopt;
-        }
+        const bool isStuck = error == http::error::need_more && !m_input.empty();
+        if (isStuck && m_input.size() > m_options.maxHeaderBytes && !parser.is_header_done())
+            error = http::error::header_limit;
         if (error && error != http::error::need_more) {
-            co_await refuse(400, "Invalid HTTP request received.");
+            co_await refuse(error);
             co_return std::nullopt;
         }
-        if (error == http::error::need_more && !m_input.empty()) {
-            // Nothing of it could be used yet: wait for more than what is there.
-            const std::size_t before = m_input.size();
-            if (before > m_options.maxHeaderBytes && !parser.is_header_done()) {
-                co_await refuse(431, "Request Header Fields Too Large");
-                co_return std::nullopt;
-            }
-            while (m_input.size() == before && !m_readEnded && !m_closed) {
-                m_work.expires_at(deadline);
-                const auto [wait] = co_await m_work.async_wait(kTuple);
-                if (!wait) {
-                    co_await refuse(408, "Request Timeout");
-                    co_return std::nullopt;
-                }
-            }
-            if (m_input.size() == before)
+        if (isStuck) {
+            const bool hasMore = co_await awaitMoreThan(m_input.size(), deadline);
+            if (!hasMore)
                 co_return std::nullopt;
         }
         if (parser.is_header_done() && !hadHeader) {
             deadline = Clock::now() + m_options.bodyTimeout;
-            const auto expect = parser.get().find(http::field::expect);
-            if (!continued && !parser.is_done() && expect != parser.get().end()
-                && equalsIgnoringCase(std::string(expect->value()), "100-continue")) {
-                continued = true;
-                if (!co_await write("HTTP/1.1 100 Continue\r\n\r\n"))
+            if (!parser.is_done() && wantsContinue(parser.get()[http::field::expect])) {
+                const bool isWritten = co_await write("HTTP/1.1 100 Continue\r\n\r\n");
+                if (!isWritten)
                     co_return std::nullopt;
             }
         }
@@ -202,6 +210,20 @@ asio::awaitable<std::optional<HttpRequest>> HttpSession::readRequest(bool first)
     m_keepAlive = parser.keep_alive();
     m_http10 = parser.get().version() < 11;
     co_return toRequest(parser.release());
+}
+
+/// Nothing of what is there can be used yet. False, with the refusal sent, when no more comes.
+asio::awaitable<bool> HttpSession::awaitMoreThan(std::size_t size, Clock::time_point deadline)
+{
+    while (m_input.size() == size && !m_readEnded && !m_closed) {
+        m_work.expires_at(deadline);
+        const auto [error] = co_await m_work.async_wait(kTuple);
+        if (!error) {
+            co_await refuse(408, "Request Timeout");
+            co_return false;
+        }
+    }
+    co_return m_input.size() != size;
 }
 
 asio::awaitable<void> HttpSession::serveLoop()
@@ -304,6 +326,12 @@ asio::awaitable<bool> HttpSession::write(std::string data)
         done += count;
     }
     co_return true;
+}
+
+asio::awaitable<void> HttpSession::refuse(boost::system::error_code error)
+{
+    auto [status, words] = refusalFor(error);
+    return refuse(status, std::move(words));
 }
 
 asio::awaitable<void> HttpSession::refuse(int status, std::string text)

@@ -38,10 +38,12 @@ private:
     boost::asio::awaitable<void> serveLoop();
     boost::asio::awaitable<std::optional<HttpRequest>> readRequest(bool first);
     boost::asio::awaitable<bool> awaitInput(Clock::time_point deadline);
+    boost::asio::awaitable<bool> awaitMoreThan(std::size_t size, Clock::time_point deadline);
     boost::asio::awaitable<bool> writeAnswer(Exchange &exchange);
     boost::asio::awaitable<bool> writeChunks(Exchange &exchange, bool chunked);
     boost::asio::awaitable<bool> write(std::string data);
     boost::asio::awaitable<void> refuse(int status, std::string text);
+    boost::asio::awaitable<void> refuse(boost::system::error_code error); ///< Of the parser.
     boost::asio::awaitable<void> linger();
     std::string headText(const Exchange &exchange, bool chunked, bool keepAlive) const;
     void inputArrived();

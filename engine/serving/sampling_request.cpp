@@ -32,14 +32,21 @@ void readLogitBias(FieldReader &reader, SamplingFields &fields)
     const Json *given = reader.object("logit_bias");
     if (!given)
         return;
-    FieldReader nested(*given, reader.at("logit_bias"));
     fields.logitBias.emplace();
-    for (const auto &[key, value] : given->items()) {
-        if (const auto bias = nested.number(key.c_str()))
+    for (const auto &[key, value] :
+         given->items()) { // may be as many as tokens: none is looked up by its name
+        FieldIssue issue;
+        if (value.is_null())
+            continue;
+        if (const auto bias = FieldReader::toNumber(value, issue)) {
             fields.logitBias->emplace_back(key, *bias);
+            continue;
+        }
+        issue.input = value;
+        issue.location = reader.at("logit_bias");
+        issue.location.push_back({key, false, false});
+        reader.add(std::move(issue));
     }
-    for (const FieldIssue &issue : nested.issues())
-        reader.add(issue);
 }
 
 std::optional<std::int64_t> tokenKey(const std::string &key)

@@ -1,4 +1,5 @@
 #include "engine/serving/field_reader.h"
+#include "engine/serving/json_reading.h"
 #include "engine/serving/python_text.h"
 
 #include <algorithm>
@@ -99,8 +100,8 @@ ApiResult<Json> readJsonBody(const Dialect &dialect, const HttpRequest &request)
     if (request.body.empty())
         return tl::unexpected(validationError(dialect, {{"missing", {}, "Field required", nullptr, {}}}));
     const auto syntax = findJsonError(request.body);
-    Json body = syntax ? Json() : Json::parse(request.body, nullptr, false);
-    if (syntax || body.is_discarded()) {
+    auto body = syntax ? std::nullopt : parseJson(request.body);
+    if (!body) {
         const auto error = syntax.value_or(JsonSyntaxError{0, "Expecting value"});
         const FieldIssue issue{"json_invalid",
                                {{std::to_string(error.position), true, false}},
@@ -109,16 +110,16 @@ ApiResult<Json> readJsonBody(const Dialect &dialect, const HttpRequest &request)
                                "{'error': " + pythonRepr(std::string_view(error.message)) + "}"};
         return tl::unexpected(validationError(dialect, {issue}));
     }
-    if (!body.is_object()) {
+    if (!body->is_object()) {
         return tl::unexpected(
             validationError(dialect,
                             {{"model_attributes_type",
                               {},
                               "Input should be a valid dictionary or object to extract fields from",
-                              std::move(body),
+                              std::move(*body),
                               {}}}));
     }
-    return body;
+    return std::move(*body);
 }
 
 } // namespace engine

@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <set>
 
 namespace engine {
 
@@ -48,6 +49,7 @@ struct RunnerBackend::State : std::enable_shared_from_this<RunnerBackend::State>
 
     std::unique_ptr<RunnerProcess> process;
     InFlight inFlight;
+    std::set<RequestId> embeddings; ///< Those in flight, which are calls.
     BackendState state = BackendState::Loading;
     std::string message = "the model is being loaded";
     ErrorCode failureCode = ErrorCode::Unknown;
@@ -444,7 +446,7 @@ void RunnerBackend::generate(GenerateRequest request, GenerationHandler handler)
 
 void RunnerBackend::cancel(RequestId id)
 {
-    if (!m_state->inFlight.hasRequest(id))
+    if (!m_state->inFlight.hasRequest(id) && !m_state->embeddings.contains(id))
         return;
     m_state->inFlight.dropRequest(id);
     if (m_state->process) [[maybe_unused]]
@@ -473,7 +475,14 @@ void RunnerBackend::compileGrammar(GrammarRequest request, Reply<std::string> re
 
 void RunnerBackend::embed(EmbeddingRequest request, Reply<std::vector<float>> reply)
 {
-    m_state->call(std::move(request), expecting<std::vector<float>>(std::move(reply)));
+    const RequestId id = request.id;
+    m_state->embeddings.insert(id);
+    m_state->call(
+        std::move(request),
+        expecting<std::vector<float>>([state = m_state.get(), id, reply = std::move(reply)](auto values) {
+            state->embeddings.erase(id); // the state outlives what is in flight
+            reply(std::move(values));
+        }));
 }
 
 void RunnerBackend::onStats(std::function<void(const RunnerStats &)> handler)

@@ -65,6 +65,7 @@ GenerationEvent fullEvent()
     event.promptTokens = {TokenOutput{7, "p", std::nullopt, {}}};
     event.cachedPromptTokens = 256;
     event.finish = Finish{FinishReason::Length, "stop", TokenId{2}};
+    event.preemptions = 2;
     event.times = {Seconds(1.5), Seconds(2.25), Seconds(0), Seconds(1e9 + 0.125)};
     return event;
 }
@@ -128,6 +129,7 @@ void CodecTest::aGenerationEventComesThroughWhole()
     QVERIFY(got.finish->reason == FinishReason::Length);
     QVERIFY(got.finish->stopString == sent.finish->stopString);
     QVERIFY(got.finish->stopToken == sent.finish->stopToken);
+    QCOMPARE(got.preemptions, 2);
     QCOMPARE(got.times.lastToken.count(), sent.times.lastToken.count());
     QCOMPARE(encodeFrame(RunnerMessage(got)).value(), encodeFrame(RunnerMessage(sent)).value());
     const auto unfinished = throughRunner(GenerationEvent{});

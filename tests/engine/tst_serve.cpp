@@ -156,6 +156,8 @@ void ServeTest::failuresHaveTheirExitCodeAndLine_data()
                                   << "did you mean --max-model-len?";
     QTest::newRow("no such model") << words("serve /no/such.gguf") << 3
                                    << "there is no model file '/no/such.gguf'";
+    QTest::newRow("a name of the store") << words("serve smollm2-135m-instruct") << 3
+                                         << "'slipwayctl serve smollm2-135m-instruct' the name of a model";
     QTest::newRow("truncated model") << QStringList{QStringLiteral("serve"), cut} << 3
                                      << "the file is cut off";
     QTest::newRow("model that does not load")
