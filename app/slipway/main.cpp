@@ -8,6 +8,7 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QIcon>
+#include <QTemporaryDir>
 #include <QTimer>
 #include <csignal>
 #include <cstdio>
@@ -71,6 +72,14 @@ int main(int argc, char **argv)
     QApplication::setDesktopFileName(QStringLiteral("slipway"));
     const app::Arguments arguments = parseArguments(application);
 
+    // Pictures show a fresh window, and leave the user's conversations and settings alone.
+    std::unique_ptr<QTemporaryDir> picturesHome;
+    if (!arguments.screenshotsDir.isEmpty()) {
+        picturesHome = std::make_unique<QTemporaryDir>();
+        for (const char *place : {"XDG_DATA_HOME", "XDG_CONFIG_HOME"})
+            qputenv(place, picturesHome->filePath(QLatin1String(place)).toLocal8Bit());
+    }
+
     app::Services services(arguments);
     services.theme.applyToApplication();
     QApplication::setWindowIcon(QIcon(QStringLiteral(":/theme/slipway.svg")));
@@ -84,6 +93,10 @@ int main(int argc, char **argv)
         ui::MainWindow window({services.theme, services.settings, services.endpoints, services.probe,
                                services.engine, services.engineLog, services.pull});
         pages.addTo(window);
+        QObject::connect(
+            &services.secrets, &models::SecretStore::warning, &window, [&window](const QString &text) {
+                window.showWarning(QApplication::translate("app", "API keys are not in a keyring."), text);
+            });
         window.restoreLayout();
         window.show();
         if (arguments.isStartupReport) {
@@ -94,7 +107,9 @@ int main(int argc, char **argv)
                 startEngineWhenNeeded(services);
         }
         if (!arguments.screenshotsDir.isEmpty())
-            (new app::Screenshots(window, services.theme, services.engine, arguments.screenshotsDir))
+            (new app::Screenshots(
+                 window, services.theme, services.engine, arguments.screenshotsDir,
+                 [&pages](std::function<void()> done) { pages.askForPictures(std::move(done)); }))
                 ->start();
         code = QApplication::exec();
     }

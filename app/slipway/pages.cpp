@@ -10,10 +10,15 @@
 
 #include <QDir>
 #include <QStandardPaths>
+#include <QStringList>
+#include <utility>
 
 namespace app {
 
 namespace {
+
+constexpr double FirstRange = 15 * 60; // seconds; an hour would be an empty page for most of an hour
+constexpr double PictureRange = 3 * 60;
 
 QString dataFile(const char *name)
 {
@@ -51,14 +56,19 @@ struct Pages::Parts
         : services(given), library(dataFile("conversations.sqlite")), chat(given.jobs, given.http, library),
           metrics(given.jobs, metricsOptions())
     {
+        metrics.setRange(FirstRange);
     }
 
     void followTarget(ui::MetricsPage &metricsPage);
+    void askNext();
 
     Services &services;
+    QString followedId; // The target that the Metrics page was last given
     models::ChatLibrary library;
     models::ChatController chat;
     models::MetricsController metrics;
+    QStringList questions; // still to be asked for the pictures
+    std::function<void()> asked;
 };
 
 Pages::Pages(Services &services) : m_parts(std::make_unique<Parts>(services)) {}
@@ -75,7 +85,14 @@ void Pages::Parts::followTarget(ui::MetricsPage &metricsPage)
             known.append(endpoint);
     }
     metricsPage.setEndpoints(known);
-    metrics.setEndpoint(metricsOf(services.endpoints.current()));
+    // A server that was picked on the Metrics page alone stays until another target is chosen.
+    models::MetricsEndpoint watched = metricsOf(services.endpoints.current());
+    if (metrics.endpoint().name == watched.name)
+        watched.model = metrics.endpoint().model;
+    const QString currentId = services.endpoints.current().id;
+    if (currentId != followedId || metrics.endpoint().name == watched.name)
+        metrics.setEndpoint(watched);
+    followedId = currentId;
     chat.setEndpoint(chatOf(services.endpoints.current()));
 }
 
@@ -95,6 +112,36 @@ void Pages::addTo(ui::MainWindow &window)
     QObject::connect(&services.endpoints, &QAbstractItemModel::rowsRemoved, metricsPage, follow);
     follow();
     m_parts->library.open();
+}
+
+void Pages::Parts::askNext()
+{
+    if (chat.models().isEmpty() || chat.isBusy())
+        return; // called again when that changes
+    if (!questions.isEmpty())
+        chat.send(questions.takeFirst());
+    else if (asked)
+        std::exchange(asked, {})();
+}
+
+void Pages::askForPictures(std::function<void()> done)
+{
+    Parts &parts = *m_parts;
+    parts.asked = std::move(done);
+    parts.questions = {QStringLiteral("What is a slipway? Answer in two sentences."),
+                       QStringLiteral("Write a Python function that adds two numbers, and explain it.")};
+    parts.metrics.setRange(PictureRange);
+    models::ChatParameters parameters;
+    parameters.temperature = 0;
+    parameters.seed = 7;
+    parameters.maxTokens = 220;
+    parts.chat.setParameters(parameters);
+    QObject::connect(&parts.chat, &models::ChatController::modelsChanged, &parts.chat,
+                     [&parts] { parts.askNext(); });
+    QObject::connect(
+        &parts.chat, &models::ChatController::answered, &parts.chat, [&parts] { parts.askNext(); },
+        Qt::QueuedConnection);
+    parts.askNext();
 }
 
 } // namespace app

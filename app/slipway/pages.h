@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 namespace ui {
@@ -21,6 +22,9 @@ public:
     Pages &operator=(const Pages &) = delete;
 
     void addTo(ui::MainWindow &window);
+    /// For pictures: asks the model a few questions, then calls `done` on the GUI thread; also when it could
+    /// not. Call it once, with a target that answers.
+    void askForPictures(std::function<void()> done);
 
 private:
     struct Parts;

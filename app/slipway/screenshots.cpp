@@ -14,13 +14,15 @@
 namespace app {
 
 namespace {
-constexpr auto EngineLimit = std::chrono::seconds(20);
+constexpr auto EngineLimit = std::chrono::seconds(180); // loading and answering, on a busy machine
 constexpr auto SettleTime = std::chrono::milliseconds(2500); // probes answer, charts get their first points
 constexpr auto RepaintTime = std::chrono::milliseconds(400);
 } // namespace
 
-Screenshots::Screenshots(ui::MainWindow &window, ui::Theme &theme, models::LocalEngine &engine, QString dir)
-    : QObject(&window), m_window(window), m_theme(theme), m_engine(engine), m_dir(std::move(dir))
+Screenshots::Screenshots(ui::MainWindow &window, ui::Theme &theme, models::LocalEngine &engine, QString dir,
+                         Prepare prepare)
+    : QObject(&window), m_window(window), m_theme(theme), m_engine(engine), m_dir(std::move(dir)),
+      m_prepare(std::move(prepare))
 {
 }
 
@@ -32,12 +34,14 @@ void Screenshots::start()
             QTimer::singleShot(SettleTime, this, &Screenshots::next);
     };
     using State = models::LocalEngine::State;
-    connect(&m_engine, &models::LocalEngine::stateChanged, this, [this, begin] {
-        if (m_engine.state() == State::Ready || m_engine.state() == State::Failed)
-            begin();
-    });
-    if (m_engine.state() == State::Ready || m_engine.state() == State::Failed)
-        begin();
+    const auto look = [this, begin] {
+        if (m_engine.state() == State::Failed)
+            begin(); // a picture of the banner, then
+        else if (m_engine.state() == State::Ready && m_prepare)
+            std::exchange(m_prepare, {})(begin);
+    };
+    connect(&m_engine, &models::LocalEngine::stateChanged, this, look);
+    look();
     QTimer::singleShot(EngineLimit, this, begin);
 }
 

@@ -1,5 +1,7 @@
 #include "app/slipway/services.h"
 
+#include "cluster/modelstore/model_store.h"
+
 #include <QDir>
 #include <QFileInfo>
 #include <QStandardPaths>
@@ -9,14 +11,19 @@ namespace app {
 namespace {
 
 const QString DefaultModel = QStringLiteral("smollm2-135m-instruct");
-const QString DefaultModelFile = QStringLiteral("SmolLM2-135M-Instruct.Q4_1.gguf");
 
-QString modelStoreDir()
+/// The default model's file; where it would be looked for, if it is not on this machine yet.
+QString defaultModelPath()
 {
-    const QString cache = qEnvironmentVariable(
-        "SLIPWAY_CACHE",
-        QStandardPaths::writableLocation(QStandardPaths::GenericCacheLocation) + QStringLiteral("/slipway"));
-    return cache + QStringLiteral("/models");
+    const std::filesystem::path folder = cluster::defaultModelFolder();
+    auto catalogue = cluster::ModelCatalogue::builtIn();
+    if (catalogue) {
+        const cluster::ModelStore store(folder, std::move(*catalogue));
+        const auto model = store.find(DefaultModel.toStdString());
+        if (model && model->isInstalled())
+            return QString::fromStdString(model->path.string());
+    }
+    return QString::fromStdString((folder / (DefaultModel.toStdString() + ".gguf")).string());
 }
 
 models::LocalEngineOptions engineOptions(const Arguments &arguments)
@@ -24,7 +31,7 @@ models::LocalEngineOptions engineOptions(const Arguments &arguments)
     models::LocalEngineOptions options;
     options.program = models::LocalEngine::findProgramBeside(QStringLiteral("slipway-engine"));
     if (arguments.modelPath.isEmpty()) {
-        options.modelPath = QDir(modelStoreDir()).filePath(DefaultModelFile);
+        options.modelPath = defaultModelPath();
         options.servedName = DefaultModel;
     } else {
         options.modelPath = QFileInfo(arguments.modelPath).absoluteFilePath();
@@ -58,6 +65,8 @@ Services::Services(const Arguments &arguments)
         settings.setValue(QStringLiteral("window/zoom"), theme.zoom());
     });
     engine.setOptions(engineOptions(arguments));
+    QObject::connect(&pull, &models::ModelPull::finished, &engine,
+                     [this, arguments] { engine.setOptions(engineOptions(arguments)); });
     endpoints.follow(engine);
 }
 

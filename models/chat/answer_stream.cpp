@@ -1,5 +1,6 @@
 #include "models/chat/answer_stream.h"
 
+#include "models/chat/thought_splitter.h"
 #include <QMutex>
 #include <QMutexLocker>
 
@@ -48,6 +49,10 @@ struct AnswerStream::Shared
     std::string content;
     std::string reasoning;
     QByteArray raw;
+    ThoughtSplitter splitter;
+    bool hasReasoningField = false; // The server splits itself.
+    bool hasThoughts = false; // Found by us, in the text.
+    std::optional<Clock::time_point> firstAnswer; // Behind thoughts that we found
     std::optional<qint64> completionTokens;
     qint64 pieces = 0;
     Clock::time_point started = Clock::now();
@@ -60,13 +65,26 @@ struct AnswerStream::Shared
         for (const cluster::ChoiceDelta &choice : chunk.choices) {
             if (choice.index != 0)
                 continue; // one answer was asked for
-            content += choice.content;
+            hasReasoningField = hasReasoningField || !choice.reasoning.empty();
             reasoning += choice.reasoning;
+            if (hasReasoningField)
+                content += choice.content;
+            else
+                take(splitter.add(choice.content));
             hasText = hasText || !choice.content.empty() || !choice.reasoning.empty();
         }
         pieces += hasText ? 1 : 0;
         if (chunk.usage)
             completionTokens = chunk.usage->completionTokens;
+    }
+
+    void take(const ThoughtSplitter::Parts &parts)
+    {
+        hasThoughts = hasThoughts || !parts.reasoning.empty();
+        if (hasThoughts && !firstAnswer && !parts.content.empty())
+            firstAnswer = Clock::now();
+        content += parts.content;
+        reasoning += parts.reasoning;
     }
 
     void addRaw(std::string_view bytes)
@@ -156,11 +174,26 @@ void AnswerStream::deliverBatch()
 void AnswerStream::finish(const cluster::AnswerOutcome &outcome)
 {
     m_timer.stop();
+    std::optional<Clock::time_point> firstAnswer;
+    bool hasThoughts = false;
+    {
+        const QMutexLocker lock(&m_shared->mutex);
+        m_shared->take(m_shared->splitter.finish());
+        firstAnswer = m_shared->firstAnswer;
+        hasThoughts = m_shared->hasThoughts;
+    }
     deliverBatch();
     m_isRunning = false;
     AnswerEnd end;
     end.httpStatus = outcome.httpStatus;
     end.measurements = measurementsOf(outcome.answer);
+    if (hasThoughts && end.measurements.ttft) {
+        // The client saw one text; where the answer began in it is known here only.
+        const auto until = firstAnswer ? *firstAnswer - m_shared->started : Clock::now() - m_shared->started;
+        end.measurements.firstAnswer
+            = firstAnswer ? micros(std::optional<Clock::duration>(until)) : std::nullopt;
+        end.measurements.reasoning = *micros(std::optional<Clock::duration>(until)) - *end.measurements.ttft;
+    }
     if (!outcome.answer.choices.empty()) {
         end.content = QString::fromStdString(outcome.answer.choices.front().content);
         end.reasoning = QString::fromStdString(outcome.answer.choices.front().reasoning);

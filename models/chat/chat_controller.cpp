@@ -23,9 +23,10 @@ cluster::OpenAiEndpoint toClient(const ChatEndpoint &endpoint)
 } // namespace
 
 ChatController::ChatController(JobRunner &jobs, cluster::HttpClient &http, ChatLibrary &library,
-                               QObject *parent)
-    : QObject(parent), m_jobs(jobs), m_http(http), m_library(library), m_transcript(new Transcript(this)),
-      m_log(new RequestLog(this)), m_stream(new AnswerStream(jobs, http, this))
+                               const ChatOptions &options, QObject *parent)
+    : QObject(parent), m_jobs(jobs), m_http(http), m_library(library), m_options(options),
+      m_transcript(new Transcript(this)), m_log(new RequestLog(this)),
+      m_stream(new AnswerStream(jobs, http, this))
 {
     connect(m_stream, &AnswerStream::grew, this, &ChatController::onGrew);
     connect(m_stream, &AnswerStream::ended, this, &ChatController::onEnded);
@@ -38,7 +39,7 @@ ChatController::ChatController(JobRunner &jobs, cluster::HttpClient &http, ChatL
                               tr("The chat history was damaged and a new one was begun."),
                               tr("The damaged file was kept as %1.").arg(where), where, false});
     });
-    m_tick.setInterval(1000);
+    m_tick.setInterval(m_options.tick);
     connect(&m_tick, &QTimer::timeout, this, &ChatController::onTick);
     m_saveSettings.setSingleShot(true);
     m_saveSettings.setInterval(400);
@@ -65,6 +66,7 @@ void ChatController::setEndpoint(const ChatEndpoint &endpoint)
 {
     m_endpoint = endpoint;
     m_models.clear();
+    m_checkedModels.clear();
     emit modelsChanged();
     refreshModels();
 }
@@ -100,6 +102,7 @@ void ChatController::refreshModels()
             if (!isServed && !m_models.isEmpty())
                 setModel(m_models.first().id);
             emit modelsChanged();
+            checkTemplate();
         });
 }
 
@@ -111,6 +114,7 @@ void ChatController::setModel(const QString &model)
     saveSettingsSoon();
     emit modelChanged();
     emit settingsChanged();
+    checkTemplate();
 }
 
 void ChatController::newConversation()
@@ -166,6 +170,7 @@ void ChatController::show(const Conversation &conversation)
     emit modelChanged();
     emit settingsChanged();
     emit progressed();
+    checkTemplate();
 }
 
 void ChatController::renameConversation(qint64 id, const QString &title)

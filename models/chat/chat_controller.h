@@ -34,6 +34,13 @@ struct ChatProblem
     bool canRetry = false;
 };
 
+/// How soon silence counts; parameters so that tests need not wait.
+struct ChatOptions
+{
+    std::chrono::milliseconds shortestStall{10000}; ///< No silence shorter than this is a stall
+    std::chrono::milliseconds tick{1000}; ///< How often a running answer is looked at
+};
+
 /// The chat page without its widgets: one conversation that is shown, at most one answer that is coming.
 ///
 /// Threads: GUI thread; requests and the store run elsewhere. Nothing here blocks.
@@ -47,7 +54,7 @@ public:
 
     /// The three outlive the controller.
     ChatController(JobRunner &jobs, cluster::HttpClient &http, ChatLibrary &library,
-                   QObject *parent = nullptr);
+                   const ChatOptions &options = {}, QObject *parent = nullptr);
     ~ChatController() override;
 
     void setEndpoint(const ChatEndpoint &endpoint);
@@ -115,6 +122,7 @@ private:
     void show(const Conversation &conversation);
     void reportEnd(const AnswerEnd &end);
     void checkServerFreed();
+    void checkTemplate();
     void ensureConversation(const QString &firstText);
     void saveSettingsSoon();
     [[nodiscard]] QString requestUrl() const;
@@ -122,10 +130,12 @@ private:
     JobRunner &m_jobs;
     cluster::HttpClient &m_http;
     ChatLibrary &m_library;
+    ChatOptions m_options;
     ChatEndpoint m_endpoint;
     QVector<ServedModel> m_models;
     Conversation m_conversation; // Its path is empty: m_transcript has the messages.
     QSet<QString> m_completionModels;
+    QSet<QString> m_checkedModels; // Of this endpoint, whether they have a chat template
     Transcript *m_transcript;
     RequestLog *m_log;
     AnswerStream *m_stream;
@@ -133,6 +143,7 @@ private:
     State m_state = State::Idle;
     LatestJob m_modelsJob;
     LatestJob m_freedJob;
+    LatestJob m_templateJob;
     QTimer m_tick; // Once a second while an answer is coming: stalls, numbers.
     QTimer m_saveSettings;
     std::chrono::steady_clock::time_point m_lastSave;

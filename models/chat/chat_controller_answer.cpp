@@ -6,7 +6,11 @@
 #include "models/chat/chat_library.h"
 #include "models/chat/request_log.h"
 #include "models/chat/transcript.h"
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QThread>
+#include <algorithm>
 
 namespace models {
 namespace {
@@ -14,7 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds saveInterval{500};
-constexpr std::chrono::milliseconds shortestStall{10000};
 constexpr int stallGaps = 20; // A silence this many times the usual gap is a stall.
 
 /// The value of vllm:num_requests_running, summed over engines; absent if the page has none.
@@ -32,13 +35,19 @@ std::optional<double> runningCount(const std::string &page)
     return sum;
 }
 
-QString metricsUrl(QString base)
+/// A route that vLLM has beside /v1.
+QString routeBeside(QString base, const QString &route)
 {
     while (base.endsWith(QLatin1Char('/')))
         base.chop(1);
     if (base.endsWith(QLatin1String("/v1")))
         base.chop(3);
-    return base + QStringLiteral("/metrics");
+    return base + route;
+}
+
+QString metricsUrl(const QString &base)
+{
+    return routeBeside(base, QStringLiteral("/metrics"));
 }
 
 bool saysNoTemplate(const QString &error)
@@ -75,7 +84,7 @@ void ChatController::onGrew(const AnswerBatch &batch)
 
 void ChatController::onTick()
 {
-    const auto limit = std::max(shortestStall, m_rate.gapP99() * stallGaps);
+    const auto limit = std::max(m_options.shortestStall, m_rate.gapP99() * stallGaps);
     if (m_state == State::Streaming && m_stream->silence() > limit)
         setState(State::Stalled);
     emit progressed();
@@ -129,6 +138,46 @@ void ChatController::reportEnd(const AnswerEnd &end)
             = tr("%1 did not answer.").arg(m_endpoint.name.isEmpty() ? tr("The server") : m_endpoint.name);
     }
     emit problemOccurred(problem);
+}
+
+/// A base model is known before the first question: counting the tokens of a message costs the server nothing
+/// and is refused where there is no template. Servers without the route tell it when they refuse the
+/// question.
+void ChatController::checkTemplate()
+{
+    const QString model = m_conversation.model;
+    const bool isServed = std::any_of(m_models.cbegin(), m_models.cend(),
+                                      [&model](const ServedModel &served) { return served.id == model; });
+    if (!isServed || m_checkedModels.contains(model))
+        return;
+    m_checkedModels.insert(model);
+    cluster::HttpRequest request;
+    request.method = "POST";
+    request.url = routeBeside(m_endpoint.baseUrl, QStringLiteral("/tokenize")).toStdString();
+    request.headers.push_back({"Content-Type", "application/json"});
+    if (!m_endpoint.apiKey.isEmpty())
+        request.headers.push_back({"Authorization", "Bearer " + m_endpoint.apiKey.toStdString()});
+    const QJsonObject hello{{QStringLiteral("role"), QStringLiteral("user")},
+                            {QStringLiteral("content"), QStringLiteral("Hello")}};
+    request.body = QJsonDocument(QJsonObject{{QStringLiteral("model"), model},
+                                             {QStringLiteral("messages"), QJsonArray{hello}}})
+                       .toJson(QJsonDocument::Compact)
+                       .toStdString();
+    m_templateJob = m_jobs.run(
+        this,
+        [request, &http = m_http](const JobContext &context) {
+            cluster::HttpOptions options;
+            options.cancel = context.stopToken();
+            options.deadline = cluster::Deadline::after(std::chrono::seconds(10));
+            const auto answer = http.send(request, options);
+            return answer && answer->status == 400 && saysNoTemplate(QString::fromStdString(answer->body));
+        },
+        [this, model](bool hasNone) {
+            if (!hasNone || m_completionModels.contains(model))
+                return;
+            m_completionModels.insert(model);
+            emit settingsChanged();
+        });
 }
 
 void ChatController::checkServerFreed()

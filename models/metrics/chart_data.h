@@ -22,6 +22,10 @@ struct Sample
 {
     double time = 0; ///< seconds since the epoch
     double value = std::numeric_limits<double>::quiet_NaN();
+    /// Where the sample stands for several scrapes: the least and the greatest of them. NaN: it is one
+    /// scrape.
+    double low = std::numeric_limits<double>::quiet_NaN();
+    double high = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// What a chart's values mean; decides how they are written and which axes are sensible.

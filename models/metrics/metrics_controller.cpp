@@ -1,6 +1,7 @@
 #include "models/metrics/metrics_controller.h"
 
 #include "models/metrics/chart_catalog.h"
+#include "models/metrics/event_log.h"
 #include "models/metrics/metrics_worker.h"
 #include "models/metrics/series_buffer.h"
 #include "models/metrics/value_format.h"
@@ -24,6 +25,11 @@ QString pageUrl(const QString &text)
     if (url.path().isEmpty() || url.path() == u'/')
         url.setPath(QStringLiteral("/metrics"));
     return url.toString();
+}
+
+QString eventPath(const MetricsOptions &options)
+{
+    return options.historyPath.isEmpty() ? QString() : options.historyPath + QStringLiteral(".events");
 }
 
 cluster::SampleTime sampleTime(double seconds)
@@ -78,6 +84,7 @@ void MetricsController::setEndpoint(const MetricsEndpoint &endpoint)
     m_problem.reset();
     m_failures = 0;
     m_events.clear();
+    readEvents();
     m_arrivedWhileLoading.clear();
     m_halfAliveText.clear();
     m_modelNames.clear();
@@ -147,13 +154,43 @@ void MetricsController::finishPoll(const PollOutcome &outcome)
     tick();
 }
 
+void MetricsController::addEvent(const ChartEvent &event)
+{
+    m_events.push_back(event);
+    if (const QString path = eventPath(m_options); !path.isEmpty())
+        m_jobs.run(
+            this,
+            [path, name = m_endpoint.name, event](const JobContext &) {
+                return EventLog(path).append(name, event);
+            },
+            [](bool) {});
+}
+
+void MetricsController::readEvents()
+{
+    m_eventsJob.cancel();
+    const QString path = eventPath(m_options);
+    if (path.isEmpty() || m_endpoint.name.isEmpty())
+        return;
+    m_eventsJob = m_jobs.run(
+        this, [path, name = m_endpoint.name](const JobContext &) { return EventLog(path).read(name); },
+        [this](const std::vector<ChartEvent> &earlier) {
+            // What has happened meanwhile may be in the file already, or not yet.
+            const double begin = m_events.empty() ? now() + 1 : m_events.front().time;
+            const auto end = std::find_if(earlier.begin(), earlier.end(),
+                                          [begin](const ChartEvent &event) { return event.time >= begin; });
+            m_events.insert(m_events.begin(), earlier.begin(), end);
+            emit chartsChanged();
+        });
+}
+
 void MetricsController::takeValues(const PollOutcome &outcome)
 {
     const double time = cluster::unixSeconds(outcome.time);
     if (m_failures > 0 && m_latest)
-        m_events.push_back({time, tr("answers again"), ChartEvent::Kind::Change});
+        addEvent({time, tr("answers again"), ChartEvent::Kind::Change});
     if (outcome.wasReset)
-        m_events.push_back({time, tr("server restarted"), ChartEvent::Kind::Change});
+        addEvent({time, tr("server restarted"), ChartEvent::Kind::Change});
     m_failures = 0;
     m_problem.reset();
     m_latest = std::make_unique<PollOutcome>(outcome);
@@ -169,7 +206,7 @@ void MetricsController::takeFailure(const PollOutcome &outcome)
 {
     const double time = cluster::unixSeconds(outcome.time);
     if (m_failures == 1 && m_latest)
-        m_events.push_back({time, tr("no answer"), ChartEvent::Kind::Loss});
+        addEvent({time, tr("no answer"), ChartEvent::Kind::Loss});
     const QString cause = QString::fromStdString(outcome.failure->message);
     MetricsProblem problem;
     problem.what = m_latest ? tr("The metrics of %1 stopped coming.").arg(m_endpoint.name)
@@ -272,7 +309,8 @@ void MetricsController::load()
                 if (!lists)
                     continue;
                 for (const cluster::ChartPoint &point : (*lists)[i])
-                    m_buffers[i].append({cluster::unixSeconds(point.time), point.value}, point.weight);
+                    m_buffers[i].append(
+                        {cluster::unixSeconds(point.time), point.value, point.low, point.high}, point.weight);
             }
             for (const PollOutcome &outcome : std::exchange(m_arrivedWhileLoading, {})) {
                 if (cluster::unixSeconds(outcome.time) > until)

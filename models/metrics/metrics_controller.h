@@ -128,6 +128,8 @@ private:
     void takeValues(const PollOutcome &outcome);
     void takeFailure(const PollOutcome &outcome);
     void appendLive(const PollOutcome &outcome);
+    void addEvent(const ChartEvent &event);
+    void readEvents();
     void load();
     [[nodiscard]] QString historyKey() const;
     void tick();
@@ -144,6 +146,7 @@ private:
     MetricsEndpoint m_endpoint;
     LatestJob m_pollJob;
     LatestJob m_loadJob;
+    LatestJob m_eventsJob;
     QTimer m_pollTimer;
     QTimer m_ageTimer;
 

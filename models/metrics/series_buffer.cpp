@@ -20,6 +20,9 @@ void SeriesBuffer::append(const Sample &sample, double weight)
         m_weight = weight;
         return;
     }
+    // fmin and fmax leave NaN out: a single scrape is its own least and greatest.
+    last.low = std::fmin(std::fmin(last.low, last.value), std::fmin(sample.low, sample.value));
+    last.high = std::fmax(std::fmax(last.high, last.value), std::fmax(sample.high, sample.value));
     const double sum = m_weight + weight;
     last.value += (sample.value - last.value) * weight / sum;
     last.time += (sample.time - last.time) * weight / sum;

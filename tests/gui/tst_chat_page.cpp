@@ -53,6 +53,10 @@ class ChatPageTest : public QObject
             exchange.respond(200, "application/json", R"({"data":[{"id":"m","max_model_len":512}]})");
             return;
         }
+        if (exchange.request().target == "/tokenize") { // as servers other than vLLM's kin answer
+            exchange.respond(404, "application/json", R"({"detail":"Not Found"})");
+            return;
+        }
         exchange.beginChunked(200, "text/event-stream");
         exchange.writeChunk(m_reply);
         if (m_reply.find("HOLD") != std::string::npos)

@@ -6,6 +6,7 @@
 #include "models/engine/model_pull.h"
 #include "models/engine/secret_store.h"
 #include "models/log/log_buffer.h"
+#include "ui/shell/add_target_dialog.h"
 #include "ui/shell/command_field.h"
 #include "ui/shell/dock.h"
 #include "ui/shell/dock_set.h"
@@ -14,8 +15,11 @@
 #include "ui/shell/page.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/banner.h"
+#include "ui/widgets/log_view.h"
+#include "ui/widgets/state_label.h"
 
 #include <QAbstractItemModelTester>
+#include <QAccessible>
 #include <QAction>
 #include <QLineEdit>
 #include <QListView>
@@ -23,6 +27,7 @@
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTextBrowser>
 #include <QVBoxLayout>
 
 using ui::MainWindow;
@@ -133,6 +138,9 @@ private slots:
     void nothingAsksForMoreThanTheSmallestWindow();
     void aFailedEngineIsToldWithAWayOut();
     void namesForScreenReadersAreUnique();
+    void aTargetIsAddedByKeyboardAndAWrongUrlIsSaid();
+    void helpListsTheKeys();
+    void theLogTellsItsLinesToScreenReadersAndFindsThem();
 };
 
 void ShellTest::numbersOpenPages()
@@ -349,6 +357,68 @@ void ShellTest::namesForScreenReadersAreUnique()
         names.insert(widget->accessibleName(), widget);
     }
     QVERIFY(names.size() > 6);
+}
+
+void ShellTest::aTargetIsAddedByKeyboardAndAWrongUrlIsSaid()
+{
+    const QTemporaryDir dir;
+    Bench bench(dir);
+    ui::AddTargetDialog dialog(bench.theme, bench.endpoints, &bench.window);
+    dialog.show();
+    QVERIFY(QTest::qWaitForWindowActive(&dialog));
+    QVERIFY(dialog.focusWidget());
+    QTest::keyClicks(dialog.focusWidget(), QStringLiteral("ftp://host"));
+    QTest::keyClick(&dialog, Qt::Key_Return);
+    QVERIFY(dialog.isVisible()); // refused, and why
+    auto *error = dialog.findChild<ui::StateLabel *>();
+    QVERIFY(error && error->isVisible());
+    QVERIFY2(error->word().contains(QStringLiteral("http")), qPrintable(error->word()));
+    auto *url = qobject_cast<QLineEdit *>(dialog.focusWidget());
+    QVERIFY(url);
+    url->selectAll();
+    QTest::keyClicks(url, QStringLiteral("lab.example:8000"));
+    QTest::keyClick(url, Qt::Key_Tab);
+    QTest::keyClicks(dialog.focusWidget(), QStringLiteral("Lab"));
+    QTest::keyClick(dialog.focusWidget(), Qt::Key_Return);
+    QVERIFY(!dialog.isVisible());
+    QCOMPARE(bench.endpoints.current().name, QStringLiteral("Lab"));
+    QCOMPARE(bench.endpoints.current().baseUrl, QUrl(QStringLiteral("http://lab.example:8000/v1")));
+}
+
+void ShellTest::helpListsTheKeys()
+{
+    const QTemporaryDir dir;
+    Bench bench(dir);
+    QTest::keyClick(bench.window.windowHandle(), Qt::Key_F1);
+    auto *text = bench.window.findChild<QTextBrowser *>();
+    QVERIFY(text && text->isVisible());
+    for (const char *key : {"F6", "Ctrl+K", "Ctrl+4", "Esc", "Ctrl+Enter"})
+        QVERIFY2(text->toPlainText().contains(QLatin1String(key)), key);
+    QTest::keyClick(text->window(), Qt::Key_Escape);
+    QTRY_VERIFY(!bench.window.findChild<QTextBrowser *>());
+}
+
+void ShellTest::theLogTellsItsLinesToScreenReadersAndFindsThem()
+{
+    const QTemporaryDir dir;
+    Bench bench(dir);
+    bench.dock(QStringLiteral("engineLog"))->setWanted(true);
+    auto *view = bench.window.findChild<ui::LogView *>();
+    QVERIFY(view);
+    for (int i = 0; i < 20000; ++i)
+        bench.log.append("line " + QByteArray::number(i) + (i % 1000 == 0 ? " rare\n" : "\n"));
+    QTRY_VERIFY(!view->isSearching());
+    QAccessibleInterface *access = QAccessible::queryAccessibleInterface(view);
+    QVERIFY(access && access->childCount() > 0);
+    QTRY_COMPARE(access->child(access->childCount() - 1)->text(QAccessible::Name),
+                 QStringLiteral("line 19999"));
+    QVERIFY(view->setFilter(QStringLiteral("RARE")));
+    QTRY_VERIFY(!view->isSearching());
+    QCOMPARE(view->shownCount(), 20);
+    bench.log.append("one more rare\n");
+    QTRY_COMPARE(view->shownCount(), 21);
+    QVERIFY(!view->setFilter(QStringLiteral("("), true));
+    QCOMPARE(view->shownCount(), 21);
 }
 
 QTEST_MAIN(ShellTest)

@@ -45,6 +45,7 @@ struct Server
 {
     std::mutex mutex;
     std::function<void(tests::Exchange &)> generate;
+    std::atomic<bool> hasTemplate = true;
     tests::LoopbackServer http;
 
     Server() : http([this](tests::Exchange &exchange) { answer(exchange); }) {}
@@ -58,6 +59,13 @@ struct Server
         }
         if (exchange.request().target == "/metrics") {
             exchange.respond(200, "text/plain", "vllm:num_requests_running{engine=\"0\"} 0\n");
+            return;
+        }
+        if (exchange.request().target == "/tokenize") {
+            exchange.respond(hasTemplate ? 200 : 400, "application/json",
+                             hasTemplate
+                                 ? R"({"count":3,"max_model_len":512,"tokens":[1,2,3]})"
+                                 : R"({"error":{"message":"This model has no chat template","code":400}})");
             return;
         }
         std::function<void(tests::Exchange &)> now;
@@ -234,6 +242,72 @@ private slots:
         QCOMPARE(last().content, QStringLiteral(" upon a time"));
         QVERIFY(
             QByteArray::fromStdString(m_server.http.requests().back().body).contains("\"prompt\":\"Once\""));
+    }
+
+    void aBaseModelIsKnownBeforeTheFirstQuestion()
+    {
+        m_server.hasTemplate = false;
+        m_chat->setEndpoint({QStringLiteral("Test"), QString::fromStdString(m_server.http.url()), QString()});
+        QTRY_VERIFY(m_chat->isCompletionMode());
+        m_server.hasTemplate = true;
+        m_chat->setCompletionMode(false); // the user may insist
+        QVERIFY(!m_chat->isCompletionMode());
+    }
+
+    void thoughtsInTheTextAreFoldedAtEveryByteSplit()
+    {
+        const std::string stream = chunk(R"("content":"\n<thi")")
+            + chunk(R"("content":"nk>Let me see: 1 < 2")") + chunk(R"("content":"</th")")
+            + chunk(R"("content":"ink>\n\nIt is <think>")", "\"stop\"") + doneEvent;
+        for (std::size_t cut = 0; cut <= stream.size(); ++cut) {
+            m_server.streams({stream.substr(0, cut), stream.substr(cut)});
+            m_chat->newConversation();
+            ask();
+            QCOMPARE(last().reasoning, QStringLiteral("Let me see: 1 < 2"));
+            QCOMPARE(last().content, QStringLiteral("It is <think>"));
+        }
+        QVERIFY(last().measurements.reasoning.has_value());
+    }
+
+    void textThatOnlyBeginsLikeATagStaysText_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addRow("another tag") << QStringLiteral("<thing> is a word");
+        QTest::addRow("cut tag") << QStringLiteral("<thin");
+        QTest::addRow("later") << QStringLiteral("The tag <think>x</think>");
+        QTest::addRow("blanks first") << QStringLiteral("  indented");
+    }
+    void textThatOnlyBeginsLikeATagStaysText()
+    {
+        QFETCH(QString, text);
+        std::vector<std::string> pieces;
+        for (const QChar c : text)
+            pieces.push_back(chunk("\"content\":\"" + QString(c).toStdString() + "\""));
+        pieces.push_back(chunk(R"("content":"")", "\"stop\"") + doneEvent);
+        m_server.streams(pieces);
+        ask();
+        QCOMPARE(last().content, text);
+        QVERIFY(last().reasoning.isEmpty());
+    }
+
+    void aServerThatGoesSilentIsToldAndCanBeStopped()
+    {
+        m_chat = std::make_unique<ChatController>(
+            *m_jobs, m_http, *m_library,
+            ChatOptions{std::chrono::milliseconds(150), std::chrono::milliseconds(20)});
+        m_chat->setEndpoint({QStringLiteral("Test"), QString::fromStdString(m_server.http.url()), {}});
+        QTRY_COMPARE(m_chat->model(), QStringLiteral("m"));
+        m_server.generate = [](tests::Exchange &exchange) {
+            exchange.beginChunked(200, "text/event-stream");
+            exchange.writeChunk(chunk(R"("content":"Half of")"));
+            exchange.waitForClientToLeave();
+        };
+        m_chat->send(QStringLiteral("Go"));
+        QTRY_COMPARE(m_chat->state(), ChatController::State::Stalled);
+        QVERIFY(m_chat->silence() >= std::chrono::milliseconds(150));
+        m_chat->stop();
+        QTRY_VERIFY(!m_chat->isBusy());
+        QCOMPARE(last().content, QStringLiteral("Half of"));
     }
 
     void aMegabyteInOneEventArrivesWhole()

@@ -4,6 +4,7 @@
 #include "tests/support/loopback_server.h"
 
 #include <QFile>
+#include <QFileInfo>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -147,6 +148,41 @@ private slots:
         QTRY_VERIFY(valueCount(chart(controller, "tokens")) >= 3);
         for (const models::Sample &sample : chart(controller, "tokens").series[0].samples)
             QVERIFY(!(sample.value < 0));
+    }
+
+    void eventsAreKeptOverARestartOfTheWindow()
+    {
+        Watched watched;
+        watched.serve({page(5000, 1), page(60, 1), page(160, 1)});
+        {
+            models::JobRunner jobs;
+            models::MetricsController controller(jobs, watched.options());
+            controller.setEndpoint(watched.endpoint());
+            QTRY_VERIFY(!controller.eventsInWindow().empty());
+            const QString file = watched.options().historyPath + QStringLiteral(".events");
+            QTRY_VERIFY(QFileInfo(file).size() > 0);
+        }
+        models::JobRunner jobs;
+        models::MetricsController controller(jobs, watched.options());
+        controller.setEndpoint({QStringLiteral("another"), {}, {}});
+        QTRY_VERIFY(!controller.isLoading());
+        QVERIFY(controller.eventsInWindow().empty());
+        controller.setEndpoint({QStringLiteral("local"), {}, {}}); // not running: its history is shown
+        QTRY_VERIFY(!controller.eventsInWindow().empty());
+        QVERIFY(controller.eventsInWindow().front().text.contains("restarted"));
+    }
+
+    void oneSampleOfALongRangeKnowsItsLeastAndGreatest()
+    {
+        models::SeriesBuffer buffer(60);
+        buffer.append({0, 10});
+        QVERIFY(std::isnan(buffer.samples().back().low)); // one scrape is no range
+        buffer.append({20, 2});
+        buffer.append({40, 6, 1, 30}, 3);
+        const models::Sample &sample = buffer.samples().back();
+        QCOMPARE(sample.low, 1.0);
+        QCOMPARE(sample.high, 30.0);
+        QCOMPARE(sample.value, (10 + 2 + 6 * 3) / 5.0);
     }
 
     void aFailedScrapeIsAGapWithItsReason()

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 namespace ui {
@@ -23,6 +24,7 @@ constexpr double topMargin = 12;
 constexpr double bottomMargin = 22;
 constexpr double barShare = 0.8; // The rest is the space between two bars
 constexpr double areaOpacity = 0.14;
+constexpr float bandOpacity = 0.16F;
 
 QPen seriesPen(const QColor &color, SeriesDash dash)
 {
@@ -149,7 +151,7 @@ double PlotLayer::greatestValue(const models::ChartData &data) const
         double most = std::numeric_limits<double>::quiet_NaN();
         for (const models::Sample &sample : data.series[i].samples) {
             if (sample.time >= m_window.from && sample.time <= m_window.to && std::isfinite(sample.value))
-                most = std::fmax(most, sample.value);
+                most = std::fmax(most, isBars ? sample.value : std::fmax(sample.value, sample.high));
         }
         // Stacked bars reach up to their sum at most
         greatest = isBars && std::isfinite(greatest) && std::isfinite(most) ? greatest + most
@@ -190,6 +192,7 @@ bool PlotLayer::setData(const models::ChartData &data, const models::TimeWindow 
         fill(*m_tracks[i], runs);
     }
     fillBars(data);
+    collectBands(data);
     m_isDirty = m_isDirty || isOtherRange || didMove || didStep || m_replaceCount != replacedBefore;
     return m_isDirty;
 }
@@ -244,6 +247,59 @@ void PlotLayer::fillBars(const models::ChartData &data)
         setPoints(target.base, lower);
         setPoints(target.line, upper);
     }
+}
+
+void PlotLayer::collectBands(const models::ChartData &data)
+{
+    m_bands.clear();
+    const auto hasRange = [](const models::Sample &sample) { return sample.high > sample.low; };
+    for (std::size_t i = 0; i < m_tracks.size() && i < data.series.size(); ++i) {
+        const std::vector<models::Sample> &samples = data.series[i].samples;
+        // Only solid lines: three bands over each other say nothing.
+        if (m_tracks[i]->style.kind == SeriesKind::Bars || m_tracks[i]->style.dash != SeriesDash::Solid
+            || std::none_of(samples.begin(), samples.end(), hasRange))
+            continue;
+        Band band{i, {}};
+        std::copy_if(samples.begin(), samples.end(), std::back_inserter(band.samples),
+                     [this](const models::Sample &sample) {
+                         return sample.time >= m_window.from && sample.time <= m_window.to;
+                     });
+        m_bands.push_back(std::move(band));
+    }
+}
+
+// Drawn here, not by QtCharts: a few hundred points that change only with the window.
+void PlotLayer::drawBands(QPainter &painter) const
+{
+    painter.save();
+    painter.setClipRect(m_plot);
+    painter.setPen(Qt::NoPen);
+    for (const Band &band : m_bands) {
+        QColor color = m_theme.color(m_tracks[band.track]->style.colorName);
+        color.setAlphaF(bandOpacity);
+        painter.setBrush(color);
+        QPolygonF above;
+        QPolygonF below;
+        double previous = std::numeric_limits<double>::quiet_NaN();
+        const auto finish = [&] {
+            std::reverse(below.begin(), below.end());
+            if (above.size() > 1)
+                painter.drawPolygon(above + below);
+            above.clear();
+            below.clear();
+        };
+        for (const models::Sample &sample : band.samples) {
+            if (std::isnan(sample.value) || (m_longestStep > 0 && sample.time - previous > m_longestStep))
+                finish();
+            previous = sample.time;
+            if (std::isnan(sample.value))
+                continue;
+            above << QPointF(xOf(sample.time), yOf(std::fmax(sample.value, sample.high)));
+            below << QPointF(xOf(sample.time), yOf(std::fmin(sample.value, sample.low)));
+        }
+        finish();
+    }
+    painter.restore();
 }
 
 void PlotLayer::setPoints(QLineSeries *series, const ChartRun &points)
@@ -353,6 +409,7 @@ const QPixmap &PlotLayer::picture(qreal pixelRatio)
     QPainter painter(&m_picture);
     drawGrid(painter);
     painter.setRenderHint(QPainter::Antialiasing);
+    drawBands(painter);
     const QRectF area{QPointF(), QSizeF(m_size)};
     m_scene.render(&painter, area, area);
     m_isDirty = false;

@@ -57,6 +57,13 @@ public:
 private:
     struct Piece; // One run of a series as QtCharts draws it
     struct Track; // One series: as many pieces as it has runs
+    struct Band // Between the least and the greatest of what one sample stands for
+    {
+        std::size_t track = 0;
+        std::vector<models::Sample> samples;
+    };
+
+    void collectBands(const models::ChartData &data);
 
     void fill(Track &track, const std::vector<ChartRun> &runs);
     void fillBars(const models::ChartData &data);
@@ -65,6 +72,7 @@ private:
     void stylePiece(const Track &track, Piece &piece) const;
     void setPoints(QLineSeries *series, const ChartRun &points);
     void drawGrid(QPainter &painter) const;
+    void drawBands(QPainter &painter) const;
     [[nodiscard]] double greatestValue(const models::ChartData &data) const;
 
     const Theme &m_theme;
@@ -73,6 +81,7 @@ private:
     QValueAxis *m_xAxis;
     QValueAxis *m_yAxis;
     std::vector<std::unique_ptr<Track>> m_tracks;
+    std::vector<Band> m_bands;
     models::ChartUnit m_unit = models::ChartUnit::Count;
     models::TimeWindow m_window;
     NiceAxis m_axis;

@@ -2,6 +2,7 @@
 
 #include "ui/shell/dock.h"
 
+#include <QHash>
 #include <QMainWindow>
 #include <QSettings>
 
@@ -37,12 +38,40 @@ Dock *DockSet::add(const PageDock &wanted, Page *page)
 void DockSet::place(Dock *dock, const PageDock &wanted)
 {
     m_window.addDockWidget(wanted.area, dock);
-    // Docks of one edge share it as tabs: at the smallest window there is no room for two of them.
-    for (Dock *other : m_docks)
-        if (other != dock && m_window.dockWidgetArea(other) == wanted.area && !other->isFloating())
-            m_window.tabifyDockWidget(other, dock);
     const bool isSide = wanted.area == Qt::LeftDockWidgetArea || wanted.area == Qt::RightDockWidgetArea;
     m_window.resizeDocks({dock}, {wanted.width}, isSide ? Qt::Horizontal : Qt::Vertical);
+}
+
+void DockSet::setTabbed(bool tabbed)
+{
+    if (tabbed == m_isTabbed)
+        return;
+    m_isTabbed = tabbed;
+    if (!tabbed) {
+        for (Dock *dock : std::exchange(m_tabbed, {})) {
+            const auto others = m_window.tabifiedDockWidgets(dock);
+            if (dock->isFloating() || others.isEmpty())
+                continue; // the user has put it elsewhere since
+            const Qt::DockWidgetArea area = m_window.dockWidgetArea(dock);
+            const bool isShown = dock->isVisibleTo(&m_window);
+            m_window.removeDockWidget(dock);
+            m_window.addDockWidget(area, dock);
+            dock->setVisible(isShown);
+        }
+        return;
+    }
+    QHash<Qt::DockWidgetArea, Dock *> first;
+    for (Dock *dock : std::as_const(m_docks)) {
+        if (dock->isFloating())
+            continue;
+        Dock *&front = first[m_window.dockWidgetArea(dock)];
+        if (front && !m_window.tabifiedDockWidgets(front).contains(dock)) {
+            m_window.tabifyDockWidget(front, dock);
+            m_tabbed.append(dock);
+        } else if (!front) {
+            front = dock;
+        }
+    }
 }
 
 void DockSet::setCurrentPage(const Page *page)

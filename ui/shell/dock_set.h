@@ -30,6 +30,9 @@ public:
     void save(QSettings &settings) const;
     void restore(const QSettings &settings);
     void reset(); ///< all wanted, in their first places
+    /// In a narrow window the docks of one edge share it as tabs; in a wide one they stand side by side
+    /// again.
+    void setTabbed(bool tabbed);
 
 private:
     void place(Dock *dock, const PageDock &wanted);
@@ -38,6 +41,8 @@ private:
     QMainWindow &m_window;
     QList<Dock *> m_docks;
     QList<PageDock> m_wanted; // as they came, for reset()
+    QList<Dock *> m_tabbed; // what setTabbed() put behind another
+    bool m_isTabbed = false;
 };
 
 } // namespace ui

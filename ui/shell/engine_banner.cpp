@@ -56,11 +56,10 @@ void EngineBanner::update()
 
 void EngineBanner::showPull()
 {
-    const QString progress = m_pull.percent() < 0 ? tr("asking for it") : tr("%1 %").arg(m_pull.percent());
-    m_banner.showText({State::Run,
-                       tr("Fetching the model %1: %2").arg(m_pull.modelName(), progress),
-                       m_pull.percent() < 0 ? m_pull.lastLine() : QString(),
-                       {}},
+    QString progress = m_pull.lastLine().isEmpty() ? tr("asking for it") : m_pull.lastLine();
+    if (m_pull.percent() >= 0)
+        progress = tr("%1 %").arg(m_pull.percent());
+    m_banner.showText({State::Run, tr("Fetching the model %1: %2").arg(m_pull.modelName(), progress), {}, {}},
                       {{tr("Cancel"), [this] { m_pull.cancel(); }}});
 }
 

@@ -10,6 +10,7 @@
 #include "ui/shell/dock_set.h"
 #include "ui/shell/engine_banner.h"
 #include "ui/shell/engine_log_panel.h"
+#include "ui/shell/help_box.h"
 #include "ui/shell/navigation_panel.h"
 #include "ui/shell/page.h"
 #include "ui/shell/status_bar.h"
@@ -80,6 +81,8 @@ void MainWindow::setUpMenuBar()
     connect(m_actions, &WindowActions::addTargetWanted, this, &MainWindow::addTarget);
     connect(m_actions, &WindowActions::removeTargetWanted, this, &MainWindow::removeTarget);
     connect(m_actions, &WindowActions::layoutResetWanted, this, &MainWindow::resetLayout);
+    connect(m_actions, &WindowActions::helpWanted, this,
+            [this] { showHelp(m_actions->commands(), QApplication::focusWidget(), this); });
     connect(m_actions, &WindowActions::aboutWanted, this, [this] { showAbout(this); });
     connect(m_actions, &WindowActions::quitWanted, this, &QWidget::close);
     connect(m_actions, &WindowActions::navigationToggled, this, [this] {
@@ -136,11 +139,18 @@ void MainWindow::setUpPages()
     auto *center = new QWidget;
     m_banner = new Banner(m_services.theme);
     m_stack = new QStackedWidget;
+    m_warning = new Banner(m_services.theme);
     auto *bannerRoom = new QVBoxLayout;
-    bannerRoom->setContentsMargins(16, 0, 16, 0);
-    bannerRoom->addWidget(m_banner);
-    connect(m_banner, &Banner::shownChanged, this,
-            [bannerRoom](bool isShown) { bannerRoom->setContentsMargins(16, isShown ? 12 : 0, 16, 0); });
+    bannerRoom->setSpacing(8);
+    const auto updateRoom = [this, bannerRoom] {
+        const bool isShown = !m_banner->isHidden() || !m_warning->isHidden();
+        bannerRoom->setContentsMargins(16, isShown ? 12 : 0, 16, 0);
+    };
+    for (Banner *banner : {m_banner, m_warning}) {
+        bannerRoom->addWidget(banner);
+        connect(banner, &Banner::shownChanged, this, updateRoom);
+    }
+    updateRoom();
     auto *layout = new QVBoxLayout(center);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
@@ -219,6 +229,11 @@ void MainWindow::showPage(Page *page)
         page->startWidget()->setFocus(Qt::ShortcutFocusReason);
 }
 
+void MainWindow::showWarning(const QString &what, const QString &cause)
+{
+    m_warning->showText({State::Warn, what, cause, {}}, {{tr("Dismiss"), [this] { m_warning->dismiss(); }}});
+}
+
 void MainWindow::showLog()
 {
     m_logDock->setWanted(true);
@@ -292,7 +307,9 @@ void MainWindow::keyPressEvent(QKeyEvent *event)
 
 void MainWindow::updateNarrow()
 {
-    m_navigation->setCompact(m_isNavigationNarrow || width() < NarrowBelow);
+    const bool isNarrow = width() < NarrowBelow;
+    m_navigation->setCompact(m_isNavigationNarrow || isNarrow);
+    m_docks->setTabbed(isNarrow);
 }
 
 void MainWindow::resizeEvent(QResizeEvent *event)

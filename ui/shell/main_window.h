@@ -59,6 +59,8 @@ public:
     void saveLayout();
 
     void showPage(Page *page);
+    /// Something that concerns no page ("the keys are not encrypted"), in a banner that can be dismissed.
+    void showWarning(const QString &what, const QString &cause);
     [[nodiscard]] Page *currentPage() const;
     [[nodiscard]] const QList<Page *> &pages() const { return m_pages.pages(); }
     [[nodiscard]] CommandField *commandField() const { return m_commandField; }
@@ -96,6 +98,7 @@ private:
     StateLabel *m_targetState = nullptr;
     NavigationPanel *m_navigation = nullptr;
     Banner *m_banner = nullptr;
+    Banner *m_warning = nullptr;
     QStackedWidget *m_stack = nullptr;
     DockSet *m_docks = nullptr;
     Dock *m_logDock = nullptr;

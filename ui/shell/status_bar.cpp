@@ -22,6 +22,9 @@ StatusBar::StatusBar(const Theme &theme, const QString &version, QWidget *parent
         label->setContentsMargins(0, 0, 0, 0);
         addWidget(label);
     };
+    auto *margin = new QWidget; // the first shape stands off the window's edge
+    margin->setFixedWidth(8);
+    addWidget(margin);
     addState(m_connection);
     m_delay = addSegment(tr("API delay"));
     addState(m_metrics);
@@ -51,7 +54,7 @@ void StatusBar::setApiDelay(std::optional<std::chrono::milliseconds> delay)
 {
     m_delay->setVisible(delay.has_value());
     if (delay)
-        m_delay->setText(tr("API %1 ms").arg(delay->count()));
+        m_delay->setText(delay->count() > 0 ? tr("API %1 ms").arg(delay->count()) : tr("API under 1 ms"));
 }
 
 void StatusBar::setMetricsAge(int seconds)

@@ -184,6 +184,7 @@ void WindowActions::fillWindow()
 
 void WindowActions::fillHelp()
 {
+    add(m_helpMenu, tr("&Keys and help"), QKeySequence(Qt::Key_F1), [this] { emit helpWanted(); });
     add(m_helpMenu, tr("&About Slipway"), {}, [this] { emit aboutWanted(); });
 }
 

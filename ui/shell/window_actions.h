@@ -50,6 +50,7 @@ signals:
     void layoutResetWanted();
     void addTargetWanted();
     void removeTargetWanted();
+    void helpWanted();
     void aboutWanted();
     void quitWanted();
 

@@ -47,71 +47,9 @@ QString withFontSizesScaled(const QString &sheet, int percent)
     return result + QStringView(sheet).mid(done);
 }
 
-} // namespace
-
-Theme::Theme(Mode mode, QObject *parent) : QObject(parent), m_mode(mode)
+QFont newFont(Theme::FontRole role, int zoom)
 {
-    initThemeResources();
-    load();
-}
-
-void Theme::load()
-{
-    m_colors.clear();
-    const auto tokens = QJsonDocument::fromJson(readResource(QStringLiteral(":/theme/tokens.json"))).object();
-    const auto colors = tokens.value(modeFolder(m_mode)).toObject();
-    for (auto it = colors.begin(); it != colors.end(); ++it)
-        m_colors.insert(it.key(), QColor(it.value().toString()));
-}
-
-void Theme::setMode(Mode mode)
-{
-    if (mode == m_mode)
-        return;
-    m_mode = mode;
-    load();
-    if (m_applied)
-        applyToApplication();
-    emit changed();
-}
-
-void Theme::setZoom(int percent)
-{
-    const int zoom = qBound(80, percent, 200);
-    if (zoom == m_zoom)
-        return;
-    m_zoom = zoom;
-    if (m_applied)
-        applyToApplication();
-    emit changed();
-}
-
-QColor Theme::color(const QString &name) const
-{
-    const auto it = m_colors.constFind(name);
-    if (it != m_colors.constEnd())
-        return *it;
-    qWarning("theme: no colour named %s in tokens.json", qUtf8Printable(name));
-    return Qt::magenta;
-}
-
-bool Theme::hasColor(const QString &name) const
-{
-    return m_colors.contains(name);
-}
-
-QString Theme::iconPath(const QString &name) const
-{
-    return QStringLiteral(":/theme/icons/%1/%2.svg").arg(modeFolder(m_mode), name);
-}
-
-QIcon Theme::icon(const QString &name) const
-{
-    return QIcon(iconPath(name));
-}
-
-QFont Theme::font(FontRole role) const
-{
+    using FontRole = Theme::FontRole;
     struct Look
     {
         int size;
@@ -146,11 +84,92 @@ QFont Theme::font(FontRole role) const
                                              QStringLiteral("monospace")}
                                : QStringList{QStringLiteral("Inter"), QStringLiteral("Noto Sans Hebrew"),
                                              QStringLiteral("sans-serif")});
-    font.setPixelSize(look.size * m_zoom / 100);
+    font.setPixelSize(look.size * zoom / 100);
     font.setWeight(look.weight);
     if (look.mono)
         font.setStyleHint(QFont::Monospace);
     return font;
+}
+
+} // namespace
+
+Theme::Theme(Mode mode, QObject *parent) : QObject(parent), m_mode(mode)
+{
+    initThemeResources();
+    load();
+    makeFonts();
+}
+
+void Theme::load()
+{
+    m_colors.clear();
+    m_icons.clear();
+    const auto tokens = QJsonDocument::fromJson(readResource(QStringLiteral(":/theme/tokens.json"))).object();
+    const auto colors = tokens.value(modeFolder(m_mode)).toObject();
+    for (auto it = colors.begin(); it != colors.end(); ++it)
+        m_colors.insert(it.key(), QColor(it.value().toString()));
+}
+
+/// Made once: a new QFont looks for its family again, and paint events ask for fonts all the time.
+void Theme::makeFonts()
+{
+    for (std::size_t role = 0; role < m_fonts.size(); ++role)
+        m_fonts[role] = newFont(FontRole(role), m_zoom);
+}
+
+void Theme::setMode(Mode mode)
+{
+    if (mode == m_mode)
+        return;
+    m_mode = mode;
+    load();
+    if (m_applied)
+        applyToApplication();
+    emit changed();
+}
+
+void Theme::setZoom(int percent)
+{
+    const int zoom = qBound(80, percent, 200);
+    if (zoom == m_zoom)
+        return;
+    m_zoom = zoom;
+    makeFonts();
+    if (m_applied)
+        applyToApplication();
+    emit changed();
+}
+
+QColor Theme::color(const QString &name) const
+{
+    const auto it = m_colors.constFind(name);
+    if (it != m_colors.constEnd())
+        return *it;
+    qWarning("theme: no colour named %s in tokens.json", qUtf8Printable(name));
+    return Qt::magenta;
+}
+
+bool Theme::hasColor(const QString &name) const
+{
+    return m_colors.contains(name);
+}
+
+QString Theme::iconPath(const QString &name) const
+{
+    return QStringLiteral(":/theme/icons/%1/%2.svg").arg(modeFolder(m_mode), name);
+}
+
+QIcon Theme::icon(const QString &name) const
+{
+    auto it = m_icons.constFind(name);
+    if (it == m_icons.constEnd())
+        it = m_icons.insert(name, QIcon(iconPath(name)));
+    return *it;
+}
+
+const QFont &Theme::font(FontRole role) const
+{
+    return m_fonts[std::size_t(role)];
 }
 
 QPalette Theme::palette() const

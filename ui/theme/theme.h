@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QPalette>
 #include <QPixmap>
+#include <array>
 
 namespace ui {
 
@@ -44,7 +45,7 @@ public:
     [[nodiscard]] QIcon icon(const QString &name) const;
     [[nodiscard]] QString iconPath(const QString &name) const;
 
-    [[nodiscard]] QFont font(FontRole role) const;
+    [[nodiscard]] const QFont &font(FontRole role) const;
     [[nodiscard]] QPalette palette() const;
     [[nodiscard]] QString styleSheet() const;
 
@@ -56,11 +57,14 @@ signals:
 
 private:
     void load();
+    void makeFonts();
 
     Mode m_mode;
     int m_zoom = 100;
     bool m_applied = false;
     QHash<QString, QColor> m_colors;
+    mutable QHash<QString, QIcon> m_icons; // of this mode, as they were asked for: an SVG is read once
+    std::array<QFont, std::size_t(FontRole::MonoSmall) + 1> m_fonts;
 };
 
 } // namespace ui

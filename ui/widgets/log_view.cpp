@@ -2,9 +2,11 @@
 
 #include "models/log/log_buffer.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/log_view_accessible.h"
 
 #include <QClipboard>
 #include <QContextMenuEvent>
+#include <QElapsedTimer>
 #include <QGuiApplication>
 #include <QMenu>
 #include <QPainter>
@@ -15,11 +17,14 @@ namespace ui {
 
 namespace {
 constexpr int Margin = 8;
-}
+constexpr int SliceTime = 8; // ms
+constexpr int SliceCheck = 64; // lines between two looks at the clock
+} // namespace
 
 LogView::LogView(const Theme &theme, models::LogBuffer &lines, QWidget *parent)
     : QAbstractScrollArea(parent), m_theme(theme), m_lines(lines)
 {
+    installLogViewAccessible();
     setFocusPolicy(Qt::StrongFocus);
     setFrameShape(QFrame::NoFrame);
     viewport()->setCursor(Qt::IBeamCursor);
@@ -67,19 +72,45 @@ void LogView::refilter()
 {
     m_shown.clear();
     m_longest = 0;
-    for (int i = 0; i < m_lines.lineCount(); ++i) {
-        m_longest = qMax(m_longest, int(m_lines.line(i).size()));
-        if (m_isFiltered && matches(i))
-            m_shown.push_back(i);
-    }
-    updateBars();
+    m_searched = 0;
+    search();
     viewport()->update();
 }
 
-void LogView::onChanged(int trimmed, int first)
+/// Looks at the lines that are new, in slices: a full buffer takes longer than the window may stand still.
+void LogView::search()
+{
+    QElapsedTimer clock;
+    clock.start();
+    for (; m_searched < m_lines.lineCount(); ++m_searched) {
+        if (m_searched % SliceCheck == 0 && clock.elapsed() >= SliceTime)
+            break;
+        m_longest = qMax(m_longest, int(m_lines.line(m_searched).size()));
+        if (m_isFiltered && matches(m_searched))
+            m_shown.push_back(m_searched);
+    }
+    if (m_searched == m_lines.lineCount())
+        m_search.stop();
+    else if (!m_search.isActive())
+        m_search.start(0, this);
+    updateBars();
+}
+
+void LogView::timerEvent(QTimerEvent *event)
+{
+    if (event->timerId() != m_search.timerId()) {
+        QAbstractScrollArea::timerEvent(event);
+        return;
+    }
+    search();
+    viewport()->update();
+}
+
+void LogView::onChanged(int trimmed, int)
 {
     if (trimmed > 0) {
         m_anchor = m_cursor = -1;
+        m_searched = qMax(0, m_searched - trimmed);
         const auto kept = std::lower_bound(m_shown.begin(), m_shown.end(), trimmed);
         m_shown.erase(m_shown.begin(), kept);
         for (int &line : m_shown)
@@ -90,12 +121,7 @@ void LogView::onChanged(int trimmed, int first)
             m_isMovingItself = false;
         }
     }
-    for (int i = first; i < m_lines.lineCount(); ++i) {
-        m_longest = qMax(m_longest, int(m_lines.line(i).size()));
-        if (m_isFiltered && matches(i))
-            m_shown.push_back(i);
-    }
-    updateBars();
+    search();
     viewport()->update();
 }
 
@@ -184,6 +210,26 @@ void LogView::paintEvent(QPaintEvent *event)
         painter.setPen(QPen(m_theme.color(QStringLiteral("focus")), 2));
         painter.drawRect(viewport()->rect().adjusted(1, 1, -1, -1));
     }
+}
+
+int LogView::firstVisibleRow() const
+{
+    return verticalScrollBar()->value();
+}
+
+int LogView::visibleRowCount() const
+{
+    return qBound(0, shownCount() - firstVisibleRow(), viewport()->height() / m_lineHeight);
+}
+
+QString LogView::rowText(int row) const
+{
+    return row >= 0 && row < shownCount() ? QString::fromUtf8(m_lines.line(lineAt(row))) : QString();
+}
+
+QRect LogView::rowRect(int row) const
+{
+    return {0, 2 + (row - firstVisibleRow()) * m_lineHeight, viewport()->width(), m_lineHeight};
 }
 
 int LogView::rowAtY(int y) const

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QAbstractScrollArea>
+#include <QBasicTimer>
 #include <QRegularExpression>
 #include <vector>
 
@@ -34,6 +35,13 @@ public:
     [[nodiscard]] QString selectedText() const;
     void copy() const;
     void selectAll();
+    [[nodiscard]] bool isSearching() const { return m_search.isActive(); }
+
+    // For the accessible interface: rows on the screen, from above.
+    [[nodiscard]] int firstVisibleRow() const;
+    [[nodiscard]] int visibleRowCount() const;
+    [[nodiscard]] QString rowText(int row) const;
+    [[nodiscard]] QRect rowRect(int row) const; ///< in the viewport
 
 signals:
     void followingChanged(bool following);
@@ -48,8 +56,10 @@ protected:
     void contextMenuEvent(QContextMenuEvent *event) override;
     void focusInEvent(QFocusEvent *event) override;
     void focusOutEvent(QFocusEvent *event) override;
+    void timerEvent(QTimerEvent *event) override;
 
 private:
+    void search();
     void onChanged(int trimmed, int first);
     void refilter();
     void updateBars();
@@ -65,6 +75,8 @@ private:
     QRegularExpression m_filter;
     bool m_isFiltered = false;
     std::vector<int> m_shown; // buffer numbers, only while filtered
+    QBasicTimer m_search; // runs while lines wait to be looked at
+    int m_searched = 0; // buffer lines that have been looked at
     bool m_isFollowing = true;
     bool m_isMovingItself = false;
     int m_anchor = -1; // selection in shown rows; -1: none

@@ -113,6 +113,10 @@ void BlockDocument::build()
         break;
     case MarkdownBlock::Code: {
         setDefaultFont(m_theme.font(Theme::FontRole::Mono));
+        // Lines of code stay whole: what is wider than the frame is scrolled, not broken.
+        QTextOption option = defaultTextOption();
+        option.setWrapMode(QTextOption::NoWrap);
+        setDefaultTextOption(option);
         QTextBlockFormat format;
         format.setLineHeight(18 * m_theme.zoom() / 100.0, QTextBlockFormat::MinimumHeight);
         cursor.setBlockFormat(format);

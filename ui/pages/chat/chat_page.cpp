@@ -12,6 +12,7 @@
 #include "ui/pages/chat/transcript_view.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/banner.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/empty_state.h"
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -36,7 +37,7 @@ PageTraits chatTraits()
 
 ChatPage::ChatPage(ChatController &controller, const Theme &theme, QWidget *parent)
     : Page(chatTraits(), parent), m_controller(controller), m_theme(theme),
-      m_conversations(new ConversationPanel(controller, theme)), m_title(new QLabel), m_model(new QComboBox),
+      m_conversations(new ConversationPanel(controller, theme)), m_title(new ElidedLabel(Qt::ElideRight)), m_model(new QComboBox),
       m_banner(new Banner(theme)), m_empty(new EmptyState(QString())),
       m_view(new TranscriptView(*controller.transcript(), theme)), m_composer(new Composer(theme)),
       m_announcer(new Announcer(this))
@@ -77,6 +78,7 @@ QWidget *ChatPage::makeHeader()
     m_title->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_model->setMinimumWidth(212);
     m_model->setMaximumWidth(320);
+    m_model->setIconSize({14, 14});
     m_model->setAccessibleName(tr("Model"));
     m_model->setObjectName(QStringLiteral("model"));
     auto *layout = new QHBoxLayout(header);

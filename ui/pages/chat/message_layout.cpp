@@ -121,7 +121,7 @@ void MessageLayout::syncPieces(std::vector<Piece> &pieces, const QVector<models:
             if (pieces[i].document->block().kind != blocks[i].kind)
                 pieces[i].document = std::make_unique<BlockDocument>(m_theme);
         } else {
-            pieces.push_back({std::make_unique<BlockDocument>(m_theme), {}, {}, false});
+            pieces.push_back({std::make_unique<BlockDocument>(m_theme), {}, {}, false, 0});
         }
         pieces[i].document->setBlock(blocks[i]);
     }
@@ -184,9 +184,9 @@ qreal MessageLayout::placePiece(Piece &piece, qreal y, qreal left, qreal width)
         piece.textAt = piece.frame.topLeft();
         break;
     case models::MarkdownBlock::Code:
-        setWidth(width - 22);
-        piece.textAt = QPointF(left + 11, y + codeHead + 8);
         piece.frame = QRectF(left, y, width, codeHead + piece.document->size().height() + 17);
+        piece.codeScroll = std::min(piece.codeScroll, codeOverflow(piece));
+        piece.textAt = QPointF(left + 11 - piece.codeScroll, y + codeHead + 8);
         break;
     case models::MarkdownBlock::Table:
         setWidth(width - 2);
@@ -253,6 +253,25 @@ void MessageLayout::place()
         return;
     }
     m_height = placeFooter(y) + 2;
+}
+
+qreal MessageLayout::codeOverflow(const Piece &piece)
+{
+    return std::max<qreal>(0, piece.document->size().width() - (piece.frame.width() - 22));
+}
+
+bool MessageLayout::scrollCode(int index, qreal by)
+{
+    if (index < 0 || index >= pieceCount()
+        || m_pieces[index].document->block().kind != models::MarkdownBlock::Code)
+        return false;
+    Piece &piece = m_pieces[index];
+    const qreal to = std::clamp<qreal>(piece.codeScroll + by, 0, codeOverflow(piece));
+    if (to == piece.codeScroll)
+        return false;
+    piece.textAt.rx() -= to - piece.codeScroll;
+    piece.codeScroll = to;
+    return true;
 }
 
 int MessageLayout::pieceAt(qreal y) const

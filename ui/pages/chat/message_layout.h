@@ -72,6 +72,8 @@ public:
     [[nodiscard]] int pieceCount() const { return static_cast<int>(m_pieces.size()); }
     [[nodiscard]] BlockDocument &document(int piece) const { return *m_pieces[piece].document; }
     [[nodiscard]] QPointF textOrigin(int piece) const { return m_pieces[piece].textAt; }
+    /// Code keeps its lines whole; what is wider than its frame is scrolled. False: nothing moved.
+    bool scrollCode(int piece, qreal by);
     /// The piece nearest to `y`; -1 if there is none.
     [[nodiscard]] int pieceAt(qreal y) const;
 
@@ -95,6 +97,7 @@ private:
         QRectF frame;
         QPointF textAt;
         bool isReasoning = false;
+        qreal codeScroll = 0; // Pixels that the code has been moved to the left
     };
 
     void updatePieces();
@@ -108,6 +111,8 @@ private:
     void paintHead(QPainter &painter) const;
     void paintReasoningHead(QPainter &painter, const Look &look) const;
     void paintPiece(QPainter &painter, int index, const Look &look) const;
+    void paintCodeScroll(QPainter &painter, const Piece &piece) const;
+    [[nodiscard]] static qreal codeOverflow(const Piece &piece);
     void paintFooter(QPainter &painter, const Look &look) const;
     void paintControl(QPainter &painter, int index, const Look &look) const;
     void paintCursor(QPainter &painter) const;

@@ -155,9 +155,27 @@ void MessageLayout::paintPiece(QPainter &painter, int index, const Look &look) c
         context.selections.append(selection);
     }
     painter.save();
+    if (block.kind == models::MarkdownBlock::Code && codeOverflow(piece) > 0)
+        painter.setClipRect(piece.frame.adjusted(2, codeHead, -2, -2), Qt::IntersectClip);
     painter.translate(piece.textAt);
     piece.document->documentLayout()->draw(&painter, context);
     painter.restore();
+    if (block.kind == models::MarkdownBlock::Code)
+        paintCodeScroll(painter, piece);
+}
+
+void MessageLayout::paintCodeScroll(QPainter &painter, const Piece &piece) const
+{
+    const qreal overflow = codeOverflow(piece);
+    if (overflow <= 0)
+        return;
+    const QRectF track(piece.frame.left() + 4, piece.frame.bottom() - 7, piece.frame.width() - 8, 4);
+    const qreal whole = piece.document->size().width() + 22;
+    const qreal length = std::max<qreal>(24, track.width() * piece.frame.width() / whole);
+    const qreal left = track.left() + (track.width() - length) * piece.codeScroll / overflow;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(m_theme.color(QStringLiteral("line.control")));
+    painter.drawRoundedRect(QRectF(left, track.top(), length, track.height()), 2, 2);
 }
 
 void MessageLayout::paintCursor(QPainter &painter) const

@@ -5,6 +5,7 @@
 #include "ui/pages/chat/answer_footer.h"
 #include "ui/pages/chat/rule.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/segmented_buttons.h"
 #include "ui/widgets/sparkline.h"
 #include <QDoubleSpinBox>
@@ -146,12 +147,12 @@ void ParametersPanel::addValue(QGridLayout *grid, const QString &name, QLabel *&
     const int row = grid->rowCount();
     auto *label = new QLabel(name);
     label->setProperty("role", QStringLiteral("secondary"));
-    value = new QLabel;
+    value = new ElidedLabel;
     value->setProperty("mono", true);
-    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    value->setAlignment(Qt::AlignRight | Qt::AlignAbsolute | Qt::AlignVCenter);
     value->setAccessibleName(name);
     grid->addWidget(label, row, 0);
-    grid->addWidget(value, row, 1, Qt::AlignRight | Qt::AlignAbsolute);
+    grid->addWidget(value, row, 1);
 }
 
 QWidget *ParametersPanel::makeAnswerCard(const Theme &theme)
@@ -171,7 +172,7 @@ QWidget *ParametersPanel::makeAnswerCard(const Theme &theme)
     m_spark->setAccessibleName(tr("Tokens per second of this answer"));
     auto *grid = new QGridLayout;
     grid->setVerticalSpacing(5);
-    grid->setColumnStretch(0, 1);
+    grid->setColumnStretch(1, 1);
     addValue(grid, tr("Time to first token"), m_ttft);
     addValue(grid, tr("First token of the answer"), m_firstAnswer);
     addValue(grid, tr("Time per output token"), m_tpot);
@@ -276,6 +277,7 @@ void ParametersPanel::updateAnswer()
     m_cached->setText(tokens(m.cachedTokens));
     m_output->setText(isRunning ? tokens(rate.tokens()) : tokens(m.completionTokens));
     m_servedBy->setText(m.servedBy.isEmpty() ? none : m.servedBy);
+    m_servedBy->setToolTip(m.servedBy);
     const bool hasEffort = hasReasoning || !m_controller.parameters().reasoningEffort.isEmpty();
     m_reasoning->setVisible(hasEffort); // Only models that have reasoned take an effort.
     m_reasoningLabel->setVisible(hasEffort);

@@ -19,6 +19,8 @@
 namespace ui {
 namespace {
 
+constexpr int codeStep = 60; // px, of one key press
+
 /// Text as it is typed: Qt's documents use their own characters for line ends.
 QString clipboardText(QString text)
 {
@@ -289,6 +291,35 @@ void TranscriptView::moveControl(int step)
     setAccessibleDescription(control.name);
 }
 
+void TranscriptView::scrollCode(int step)
+{
+    if (m_current < 0)
+        return;
+    MessageLayout &layout = ensure(m_current);
+    for (int piece = 0; piece < layout.pieceCount(); ++piece)
+        layout.scrollCode(piece, step * codeStep);
+    updateMessage(m_current);
+}
+
+// Sideways, or with Shift: the code under the pointer; else the transcript.
+void TranscriptView::wheelEvent(QWheelEvent *event)
+{
+    const QPoint pixels = event->pixelDelta().isNull() ? event->angleDelta() / 2 : event->pixelDelta();
+    const bool isSideways
+        = qAbs(pixels.x()) > qAbs(pixels.y()) || (event->modifiers() & Qt::ShiftModifier) != 0;
+    const QPoint at = event->position().toPoint();
+    const int message = messageAt(at.y() + scrollValue());
+    if (isSideways && message >= 0) {
+        MessageLayout &layout = ensure(message);
+        const int by = pixels.x() != 0 ? pixels.x() : pixels.y();
+        if (layout.scrollCode(layout.pieceAt(at.y() - messageRect(message).top()), -by))
+            updateMessage(message);
+        event->accept();
+        return;
+    }
+    QAbstractScrollArea::wheelEvent(event);
+}
+
 void TranscriptView::keyPressEvent(QKeyEvent *event)
 {
     const bool isShift = event->modifiers() & Qt::ShiftModifier;
@@ -301,6 +332,8 @@ void TranscriptView::keyPressEvent(QKeyEvent *event)
     case Qt::Key_Right:
         if (isShift)
             moveSelection(event->key(), event->modifiers());
+        else if (event->modifiers() & Qt::AltModifier)
+            scrollCode(event->key() == Qt::Key_Right ? 1 : -1);
         else
             moveControl(event->key() == Qt::Key_Right ? 1 : -1);
         return;

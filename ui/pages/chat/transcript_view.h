@@ -70,6 +70,7 @@ protected:
     void mouseReleaseEvent(QMouseEvent *event) override;
     void mouseDoubleClickEvent(QMouseEvent *event) override;
     void keyPressEvent(QKeyEvent *event) override;
+    void wheelEvent(QWheelEvent *event) override;
     void contextMenuEvent(QContextMenuEvent *event) override;
     void focusInEvent(QFocusEvent *event) override;
     bool viewportEvent(QEvent *event) override;
@@ -106,6 +107,7 @@ private:
     void placeNewText();
     void updateMessage(int index);
     void moveControl(int step);
+    void scrollCode(int step); ///< The code of the current message
     [[nodiscard]] int scrollValue() const;
 
     models::Transcript &m_transcript;
