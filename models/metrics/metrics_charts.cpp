@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace models {
 namespace {
@@ -72,6 +73,10 @@ void MetricsController::updateChart(std::size_t index)
         const std::size_t metric = indexOf(entry.series[i].metric);
         SeriesData &series = chart.series[i];
         series.samples = m_buffers[metric].samples();
+        // A percentile's least and greatest are the ends of its bucket: not what a band over time means.
+        if (entry.isPercentile)
+            for (Sample &sample : series.samples)
+                sample.low = sample.high = std::numeric_limits<double>::quiet_NaN();
         series.latest.reset();
         if (m_latest && m_state == MetricsState::Live) {
             if (const auto &point = m_latest->values[metric]; point && !point->isGap())

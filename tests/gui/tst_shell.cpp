@@ -389,9 +389,11 @@ void ShellTest::helpListsTheKeys()
 {
     const QTemporaryDir dir;
     Bench bench(dir);
+    QVERIFY(QTest::qWaitForWindowActive(&bench.window));
     QTest::keyClick(bench.window.windowHandle(), Qt::Key_F1);
     auto *text = bench.window.findChild<QTextBrowser *>();
-    QVERIFY(text && text->isVisible());
+    QVERIFY(text);
+    QVERIFY(text->isVisible());
     for (const char *key : {"F6", "Ctrl+K", "Ctrl+4", "Esc", "Ctrl+Enter"})
         QVERIFY2(text->toPlainText().contains(QLatin1String(key)), key);
     QTest::keyClick(text->window(), Qt::Key_Escape);

@@ -72,7 +72,8 @@ QString everyKey(const QList<Command> &commands)
 QString keysInViews()
 {
     return section(tr("Anywhere"),
-                   {{tr("Esc"), tr("Stop the answer that is coming; else close what is open")},
+                   {{tr("Ctrl+K"), tr("Find a page, a target or an action, and run it")},
+                    {tr("Esc"), tr("Stop the answer that is coming; else close what is open")},
                     {tr("Tab, Shift+Tab"), tr("Next, previous control")}})
         + section(
                tr("In the question field"),
