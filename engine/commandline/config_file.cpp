@@ -1,6 +1,7 @@
 #include "engine/commandline/config_file.h"
 
 #include <algorithm>
+#include <ios>
 #include <yaml-cpp/yaml.h>
 
 namespace engine {
@@ -26,16 +27,24 @@ bool isGiven(const std::vector<std::string> &arguments, const std::string &key)
     });
 }
 
+/// Throws YAML::Exception with the flag's name if its value is no text, number or list of them.
+std::string textOf(const std::string &key, const YAML::Node &value)
+{
+    if (!value.IsScalar())
+        throw YAML::Exception(value.Mark(), "'" + key + "' must have a text, a number or a list of them");
+    return value.as<std::string>();
+}
+
 void addFlag(std::vector<std::string> &flags, const std::string &key, const YAML::Node &value)
 {
     const std::string name = "--" + key;
     if (value.IsSequence()) {
         flags.push_back(name);
         for (const auto &item : value)
-            flags.push_back(item.as<std::string>());
+            flags.push_back(textOf(key, item));
         return;
     }
-    const auto text = value.as<std::string>();
+    const auto text = textOf(key, value);
     if (key == "model") // may be overridden by the positional one
         flags.insert(flags.end(), {"--model", text});
     else
@@ -57,6 +66,8 @@ cluster::Result<std::vector<std::string>> readFlags(const std::string &path,
                 addFlag(flags, key, entry.second);
         }
         return flags;
+    } catch (const std::ios_base::failure &) { // a folder
+        return cluster::fail(ErrorCode::InvalidArgument, "--config: cannot read '" + path + "'");
     } catch (const YAML::BadFile &) {
         return cluster::fail(ErrorCode::NotFound, "--config: cannot read '" + path + "'");
     } catch (const YAML::Exception &error) {

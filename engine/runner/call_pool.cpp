@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <list>
+#include <pthread.h>
 #include <utility>
 
 namespace engine {
@@ -9,6 +10,29 @@ namespace engine {
 namespace {
 
 constexpr std::chrono::milliseconds farewell{500}; ///< For work that runs when the pool is stopped.
+constexpr std::size_t stackBytes = std::size_t{256}
+    << 20; ///< llama.cpp's parsers recurse; only what is used is taken.
+
+/// A detached thread. False if there is none to be had.
+bool startThread(std::function<void()> work)
+{
+    auto *const owned = new std::function<void()>(std::move(work)); // given to the thread
+    const auto enter = [](void *argument) -> void * {
+        const std::unique_ptr<std::function<void()>> own(static_cast<std::function<void()> *>(argument));
+        (*own)();
+        return nullptr;
+    };
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, stackBytes);
+    pthread_t thread{};
+    const bool isStarted = pthread_create(&thread, &attributes, enter, owned) == 0;
+    pthread_attr_destroy(&attributes);
+    if (!isStarted)
+        delete owned;
+    return isStarted;
+}
 
 } // namespace
 
@@ -64,7 +88,12 @@ void CallPool::run(Work work, Delivery givenUp)
     if (state.idleCount() < static_cast<std::ptrdiff_t>(state.jobs.size())
         && alive < state.options.mostThreads) {
         Worker &worker = state.workers.emplace_back();
-        std::thread([shared = m_state, &worker] { serve(shared, worker); }).detach();
+        if (!startThread([shared = m_state, &worker] { serve(shared, worker); }))
+            state.workers.pop_back();
+    }
+    if (state.workers.empty()) { // not even one thread can be had
+        std::exchange(state.jobs, {}).back().givenUp();
+        return;
     }
     state.arrived.notify_one();
 }

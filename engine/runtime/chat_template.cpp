@@ -14,6 +14,9 @@ struct ChatTemplate::Parsed
 
 namespace {
 
+// The template engine recurses with each bracket and block: its thread's stack is enough for so much text.
+constexpr std::size_t longestTemplate = std::size_t{128} << 10;
+
 // A closing end-of-turn marker behind the last message would end the answer that is to be continued.
 void cutAfterLastMessage(std::string &text, const common_chat_msg &last)
 {
@@ -81,6 +84,10 @@ cluster::Result<std::unique_ptr<ChatTemplate>> ChatTemplate::create(const Langua
 cluster::Result<Prompt> ChatTemplate::render(const ChatPromptRequest &request) const
 {
     std::unique_ptr<Parsed> own;
+    if (request.chatTemplate.size() > longestTemplate)
+        return fail(ErrorCode::InvalidArgument,
+                    "the request's chat template has " + std::to_string(request.chatTemplate.size())
+                        + " bytes; at most " + std::to_string(longestTemplate) + " are possible");
     if (!request.chatTemplate.empty()) {
         auto parsed = parse(*m_model, request.chatTemplate);
         if (!parsed)

@@ -11,6 +11,10 @@ using cluster::fail;
 
 namespace {
 
+// The parsers recurse with each bracket: their thread's stack is enough for so much text.
+constexpr std::size_t longestGrammar = std::size_t{128} << 10;
+constexpr std::size_t longestSchema = std::size_t{1} << 20; ///< Of bounded depth, as all JSON from the front.
+
 cluster::Result<std::string> fromSchema(const std::string &schema)
 {
     try {
@@ -38,6 +42,12 @@ cluster::Result<std::string> compileGrammar(const GrammarRequest &request, const
         + static_cast<int>(request.anyJsonObject);
     if (given != 1)
         return fail(ErrorCode::InvalidArgument, "exactly one constraint is needed for a structured output");
+    const std::size_t longest = request.jsonSchema.empty() ? longestGrammar : longestSchema;
+    const std::size_t length = request.jsonSchema.size() + request.gbnf.size() + request.regex.size();
+    if (length > longest)
+        return fail(ErrorCode::InvalidArgument,
+                    "the constraint has " + std::to_string(length) + " bytes; at most "
+                        + std::to_string(longest) + " are possible");
     cluster::Result<std::string> grammar;
     if (!request.jsonSchema.empty())
         grammar = fromSchema(request.jsonSchema);

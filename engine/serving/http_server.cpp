@@ -62,6 +62,7 @@ struct HttpServer::State : std::enable_shared_from_this<HttpServer::State>
     asio::awaitable<void> acceptLoop();
     void adopt(tcp::socket socket);
     void closeAll();
+    bool closeOldestIdle();
     void sessionClosed();
 
     asio::io_context &io;
@@ -81,7 +82,7 @@ asio::awaitable<void> HttpServer::State::acceptLoop()
 {
     const auto self = shared_from_this();
     while (acceptor.is_open()) {
-        if (openCount >= options.maxConnections) {
+        if (openCount >= options.maxConnections && !closeOldestIdle()) {
             pause.expires_after(kAcceptPause);
             co_await pause.async_wait(kTuple);
             continue;
@@ -89,13 +90,27 @@ asio::awaitable<void> HttpServer::State::acceptLoop()
         auto [error, socket] = co_await acceptor.async_accept(kTuple);
         if (!acceptor.is_open())
             break;
-        if (error) {
+        if (error && (error != asio::error::no_descriptors || !closeOldestIdle())) {
             pause.expires_after(kAcceptPause);
             co_await pause.async_wait(kTuple);
             continue;
         }
-        adopt(std::move(socket));
+        if (!error)
+            adopt(std::move(socket));
     }
+}
+
+/// Who asks nothing makes room for who may: a crowd of silent connections must not lock the others out.
+bool HttpServer::State::closeOldestIdle()
+{
+    for (const auto &weak : sessions) {
+        const auto session = weak.lock();
+        if (session && session->isIdle()) {
+            session->close();
+            return true;
+        }
+    }
+    return false;
 }
 
 void HttpServer::State::adopt(tcp::socket socket)

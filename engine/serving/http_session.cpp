@@ -172,7 +172,10 @@ asio::awaitable<std::optional<HttpRequest>> HttpSession::readRequest(bool first)
     parser.header_limit(static_cast<std::uint32_t>(m_options.maxHeaderBytes));
     parser.body_limit(m_options.maxBodyBytes);
     const auto idle = first ? m_options.headerTimeout : m_options.keepAliveTimeout;
-    if (!co_await awaitInput(Clock::now() + idle))
+    m_isIdle = true;
+    const bool hasInput = co_await awaitInput(Clock::now() + idle);
+    m_isIdle = false;
+    if (!hasInput)
         co_return std::nullopt; // an idle connection goes without a word
     auto deadline = Clock::now() + m_options.headerTimeout;
     while (!parser.is_done()) {

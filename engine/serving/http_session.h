@@ -30,6 +30,10 @@ public:
     void start();
     void finishSoon(); ///< Ends after the running answer; at once if there is none.
     void close(); ///< Now.
+    [[nodiscard]] bool isIdle() const
+    {
+        return m_isIdle && m_input.empty();
+    } ///< Between requests, or before the first.
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -60,6 +64,7 @@ private:
     bool m_readEnded = false;
     bool m_closed = false;
     bool m_finishing = false;
+    bool m_isIdle = false;
     bool m_keepAlive = false; ///< As the request in hand wants it.
     bool m_http10 = false;
 };
