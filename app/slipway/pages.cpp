@@ -18,7 +18,7 @@ namespace app {
 namespace {
 
 constexpr double FirstRange = 15 * 60; // seconds; an hour would be an empty page for most of an hour
-constexpr double PictureRange = 3 * 60;
+constexpr double PictureRange = 60;
 
 QString dataFile(const char *name)
 {
@@ -118,6 +118,8 @@ void Pages::Parts::askNext()
 {
     if (chat.models().isEmpty() || chat.isBusy())
         return; // called again when that changes
+    if (questions.size() > 1)
+        chat.newConversation(); // the last one is a follow-up
     if (!questions.isEmpty())
         chat.send(questions.takeFirst());
     else if (asked)
@@ -128,7 +130,13 @@ void Pages::askForPictures(std::function<void()> done)
 {
     Parts &parts = *m_parts;
     parts.asked = std::move(done);
-    parts.questions = {QStringLiteral("What is a slipway? Answer in two sentences."),
+    parts.questions = {QStringLiteral("Write a haiku about the sea."),
+                       QStringLiteral("Explain what a cache is."),
+                       QStringLiteral("Write a letter of thanks to a colleague."),
+                       QStringLiteral("Describe how bread is made."),
+                       QStringLiteral("Translate good morning to French."),
+                       QStringLiteral("Tell a short story about a lighthouse."),
+                       QStringLiteral("List five large rivers."),
                        QStringLiteral("Write a Python function that adds two numbers, and explain it.")};
     parts.metrics.setRange(PictureRange);
     models::ChatParameters parameters;

@@ -30,6 +30,7 @@ models::LocalEngineOptions engineOptions(const Arguments &arguments)
 {
     models::LocalEngineOptions options;
     options.program = models::LocalEngine::findProgramBeside(QStringLiteral("slipway-engine"));
+    options.arguments = {QStringLiteral("--enable-prompt-tokens-details")}; // "Prefix cache hit" of an answer
     if (arguments.modelPath.isEmpty()) {
         options.modelPath = defaultModelPath();
         options.servedName = DefaultModel;

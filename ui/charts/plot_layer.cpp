@@ -439,10 +439,10 @@ void PlotLayer::drawGrid(QPainter &painter) const
         painter.setPen(QPen(grid, 1));
         painter.drawLine(QPointF(x, m_plot.bottom()), QPointF(x, m_plot.bottom() + 3));
         painter.setPen(label);
-        const double width = 64;
-        const double left = std::clamp(x - width / 2, m_plot.left() - 16, m_size.width() - width + 12);
-        painter.drawText(QRectF(left, m_plot.bottom() + 4, width, 16), Qt::AlignCenter,
-                         timeTickText(time, ticks.step));
+        const QString text = timeTickText(time, ticks.step);
+        const double width = painter.fontMetrics().horizontalAdvance(text) + 2;
+        const double left = std::clamp(x - width / 2, m_plot.left() - 16, m_size.width() - width);
+        painter.drawText(QRectF(left, m_plot.bottom() + 4, width, 16), Qt::AlignCenter, text);
     }
 }
 } // namespace ui

@@ -37,8 +37,8 @@ PageTraits chatTraits()
 
 ChatPage::ChatPage(ChatController &controller, const Theme &theme, QWidget *parent)
     : Page(chatTraits(), parent), m_controller(controller), m_theme(theme),
-      m_conversations(new ConversationPanel(controller, theme)), m_title(new ElidedLabel(Qt::ElideRight)), m_model(new QComboBox),
-      m_banner(new Banner(theme)), m_empty(new EmptyState(QString())),
+      m_conversations(new ConversationPanel(controller, theme)), m_title(new ElidedLabel(Qt::ElideRight)),
+      m_model(new QComboBox), m_banner(new Banner(theme)), m_empty(new EmptyState(QString())),
       m_view(new TranscriptView(*controller.transcript(), theme)), m_composer(new Composer(theme)),
       m_announcer(new Announcer(this))
 {
@@ -57,6 +57,7 @@ ChatPage::ChatPage(ChatController &controller, const Theme &theme, QWidget *pare
     makeActions();
     connectController();
     connectView();
+    connect(&theme, &Theme::changed, this, &ChatPage::updateModels); // icons are of one theme
     m_turn.setInterval(100);
     connect(&m_turn, &QTimer::timeout, this, &ChatPage::updateProgress);
     updateModels();

@@ -151,8 +151,12 @@ void ParametersPanel::addValue(QGridLayout *grid, const QString &name, QLabel *&
     value->setProperty("mono", true);
     value->setAlignment(Qt::AlignRight | Qt::AlignAbsolute | Qt::AlignVCenter);
     value->setAccessibleName(name);
-    grid->addWidget(label, row, 0);
-    grid->addWidget(value, row, 1);
+    // A line of its own: a long name may take all that its own label leaves, not what the longest one does.
+    auto *line = new QHBoxLayout;
+    line->setSpacing(12);
+    line->addWidget(label);
+    line->addWidget(value, 1);
+    grid->addLayout(line, row, 0);
 }
 
 QWidget *ParametersPanel::makeAnswerCard(const Theme &theme)
@@ -172,7 +176,6 @@ QWidget *ParametersPanel::makeAnswerCard(const Theme &theme)
     m_spark->setAccessibleName(tr("Tokens per second of this answer"));
     auto *grid = new QGridLayout;
     grid->setVerticalSpacing(5);
-    grid->setColumnStretch(1, 1);
     addValue(grid, tr("Time to first token"), m_ttft);
     addValue(grid, tr("First token of the answer"), m_firstAnswer);
     addValue(grid, tr("Time per output token"), m_tpot);
