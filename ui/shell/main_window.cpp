@@ -144,7 +144,7 @@ void MainWindow::setUpPages()
     bannerRoom->setSpacing(8);
     const auto updateRoom = [this, bannerRoom] {
         const bool isShown = !m_banner->isHidden() || !m_warning->isHidden();
-        bannerRoom->setContentsMargins(16, isShown ? 12 : 0, 16, 0);
+        bannerRoom->setContentsMargins(16, isShown ? 12 : 0, 16, isShown ? 4 : 0);
     };
     for (Banner *banner : {m_banner, m_warning}) {
         bannerRoom->addWidget(banner);
