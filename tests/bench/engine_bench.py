@@ -2,7 +2,7 @@
 
 llama-server gets the faster of its settings in each scenario:
   - Its context is split among the slots (its default with --parallel N), not unified: with a unified one each
-    request looks at the cells of all others, which took longer in each scenario.
+    request looks at the cells of all others: as fast with 1 request, slower with 8 and more (measured).
   - As many slots as the scenario has requests at once, so that none waits for a slot. The total is a multiple
     of 256 tokens for each slot, because it would be rounded up to that for llama-server alone.
   - --cache-ram 0: no request comes again, so that copies of old slots would only cost it time.
