@@ -18,6 +18,9 @@
 #include <QScrollBar>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTextBlock>
+#include <QTextLayout>
+#include <QWheelEvent>
 
 using namespace models;
 using namespace ui;
@@ -148,6 +151,31 @@ private slots:
             {message(1, ChatRole::Assistant, QStringLiteral("Run:\n\n```bash\nls -l\necho \"x\"\n```\n"))});
         press(0, MessageControl::CopyCode);
         QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("ls -l\necho \"x\""));
+    }
+
+    void wideCodeKeepsItsLinesAndIsScrolledByKeyboardAndWheel()
+    {
+        m_chat->transcript()->setMessages({message(
+            1, ChatRole::Assistant,
+            QStringLiteral("```bash\n") + QString(400, QLatin1Char('x')) + QStringLiteral("\n```\n"))});
+        const MessageLayout &layout = view()->layoutOf(0);
+        QCOMPARE(layout.document(0).begin().layout()->lineCount(), 1);
+        const qreal begin = layout.textOrigin(0).x();
+        view()->setFocus();
+        QTest::keyClick(view(), Qt::Key_Right, Qt::AltModifier);
+        QVERIFY(layout.textOrigin(0).x() < begin);
+        for (int i = 0; i < 100; ++i)
+            QTest::keyClick(view(), Qt::Key_Right, Qt::AltModifier);
+        const qreal end = layout.textOrigin(0).x();
+        QVERIFY(end + layout.document(0).size().width() > 0); // its end stays in sight
+        const QPointF at = view()->messageRect(0).center();
+        QWheelEvent wheel(at, view()->viewport()->mapToGlobal(at), {}, {120, 0}, Qt::NoButton, Qt::NoModifier,
+                          Qt::NoScrollPhase, false);
+        QCoreApplication::sendEvent(view()->viewport(), &wheel);
+        QVERIFY(layout.textOrigin(0).x() > end);
+        for (int i = 0; i < 100; ++i)
+            QTest::keyClick(view(), Qt::Key_Left, Qt::AltModifier);
+        QCOMPARE(layout.textOrigin(0).x(), begin);
     }
 
     void reasoningUnfoldsByKeyboard()
