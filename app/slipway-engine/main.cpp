@@ -7,7 +7,9 @@
 
 #include <cstdio>
 #include <exception>
+#include <fcntl.h>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -59,6 +61,11 @@ int run(const std::vector<std::string> &words)
 
 int main(int argc, char **argv)
 {
+    // A closed one would be given to the next socket, and the log would go to a client.
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(descriptor, F_GETFD) < 0)
+            ::open("/dev/null", O_RDWR);
+    }
     try {
         return run({argv + 1, argv + argc});
     } catch (const std::bad_alloc &) {

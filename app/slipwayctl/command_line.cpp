@@ -1,6 +1,8 @@
 #include "app/slipwayctl/command_line.h"
 
 #include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -8,14 +10,20 @@ namespace slipwayctl {
 
 namespace {
 
+int standardOutputError
+    = 0; ///< errno of the first write that failed for another reason than a reader that went.
+
 bool writeAll(int descriptor, std::string_view text)
 {
     while (!text.empty()) {
         const ssize_t count = ::write(descriptor, text.data(), text.size());
         if (count < 0 && errno == EINTR)
             continue;
-        if (count < 0)
+        if (count < 0) {
+            if (descriptor == STDOUT_FILENO && errno != EPIPE && standardOutputError == 0)
+                standardOutputError = errno;
             return false;
+        }
         text.remove_prefix(static_cast<std::size_t>(count));
     }
     return true;
@@ -60,6 +68,25 @@ const char *nameOf(cluster::ErrorCode code)
 }
 
 } // namespace
+
+void keepStandardDescriptors()
+{
+    // A closed one would be given to the next file or socket, and what is printed would go there.
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(descriptor, F_GETFD) < 0)
+            ::open("/dev/null", O_RDONLY); // takes the lowest number; writing to it fails, as it should
+    }
+}
+
+int finalStatus(int status)
+{
+    if (standardOutputError == 0)
+        return status;
+    writeAll(STDERR_FILENO,
+             std::string("slipwayctl: can't write to standard output (") + std::strerror(standardOutputError)
+                 + "): is the disk full?\n");
+    return status == exitSuccess ? exitFailure : status;
+}
 
 bool print(std::string_view text)
 {

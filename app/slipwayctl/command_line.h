@@ -25,7 +25,15 @@ struct CommandContext
     int exitStatus = exitSuccess;
 };
 
-/// Writes to standard output at once. False when nobody reads it any more (| head), which is no error.
+/// First of all: standard input, output and error exist, though closed ones stay useless.
+void keepStandardDescriptors();
+
+/// The exit status in the end: a failure, with a line that says so, if not all of the output could be
+/// written.
+[[nodiscard]] int finalStatus(int status);
+
+/// Writes to standard output at once. False when nobody reads it any more (| head), which is no error, or
+/// when it can't be written, which finalStatus() makes one.
 bool print(std::string_view text);
 bool printJson(const nlohmann::ordered_json &json);
 

@@ -48,8 +48,9 @@ int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    slipwayctl::keepStandardDescriptors();
     try {
-        return run(argc, argv);
+        return slipwayctl::finalStatus(run(argc, argv));
     } catch (const std::exception &exception) {
         std::fprintf(stderr, "slipwayctl: %s\n", exception.what());
         return slipwayctl::exitFailure;

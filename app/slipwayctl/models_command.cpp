@@ -1,12 +1,12 @@
 #include "app/slipwayctl/command_line.h"
+#include "app/slipwayctl/pull_report.h"
 #include "app/slipwayctl/store_access.h"
 #include "cluster/modelstore/model_store.h"
 #include "cluster/net/http_client.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 namespace slipwayctl {
 
@@ -41,41 +41,6 @@ std::string padded(std::string text, std::size_t width)
     text.resize(std::max(text.size() + 1, width), ' ');
     return text;
 }
-
-/// A line on standard error that is rewritten in place on a terminal; elsewhere one line for each new thing
-/// done.
-class ProgressLine
-{
-public:
-    explicit ProgressLine(const CommandContext &context)
-        : m_isShown(!context.wantsJson), m_isTerminal(::isatty(STDERR_FILENO) == 1)
-    {
-    }
-    ~ProgressLine()
-    {
-        if (m_isShown && m_isTerminal && !m_last.empty())
-            std::fputs("\r\033[K", stderr);
-    }
-    ProgressLine(const ProgressLine &) = delete;
-    ProgressLine &operator=(const ProgressLine &) = delete;
-
-    void show(const cluster::PullProgress &progress)
-    {
-        std::string text = progress.doing;
-        if (m_isTerminal && progress.totalBytes > 0)
-            text += "  " + megabytes(progress.doneBytes) + " of " + megabytes(progress.totalBytes);
-        if (!m_isShown || text == m_last)
-            return;
-        m_last = text;
-        std::fprintf(stderr, m_isTerminal ? "\r\033[K%s" : "%s\n", text.c_str());
-        std::fflush(stderr);
-    }
-
-private:
-    bool m_isShown;
-    bool m_isTerminal;
-    std::string m_last;
-};
 
 void listModels(CommandContext &context, bool isOnlyInstalled)
 {
@@ -136,9 +101,14 @@ void forEachName(CommandContext &context, const std::vector<std::string> &names,
 void pullModels(CommandContext &context, const std::vector<std::string> &names, const std::string &hubUrl)
 {
     auto store = openStore(context);
-    const auto hub = hubAccess(hubUrl);
     if (!store)
         return;
+    const bool isFromHub = std::ranges::any_of(names, [&](const std::string &name) {
+        const auto known = store->find(name);
+        return name.starts_with("hf:") || (known && known->source.starts_with("hf:"));
+    });
+    const auto hub
+        = isFromHub ? hubAccess(context, hubUrl) : cluster::HubAccess{}; // secrets only where needed
     if (!hub) {
         report(context, hub.error());
         return;
@@ -146,10 +116,67 @@ void pullModels(CommandContext &context, const std::vector<std::string> &names, 
     cluster::HttpClient http;
     const auto cancel = context.interrupts.begin();
     forEachName(context, names, "is here, and its SHA-256 is right", [&](const std::string &name) {
-        ProgressLine line(context);
+        PullReport line(context);
         cluster::PullOptions options{cancel,
                                      [&](const cluster::PullProgress &progress) { line.show(progress); }};
         return store->pull(name, http, *hub, options);
+    });
+}
+
+struct Arguments
+{
+    std::vector<std::string> names;
+    std::string file;
+    std::string name;
+    std::string hubUrl;
+    bool isOnlyInstalled = false;
+};
+
+using ArgumentsPtr = std::shared_ptr<Arguments>;
+
+void addVerify(CLI::App &models, CommandContext &context, const ArgumentsPtr &arguments)
+{
+    CLI::App *verify
+        = models.add_subcommand("verify", "Read the files again and compare their SHA-256")->fallthrough();
+    verify->add_option("NAME", arguments->names, "names of models")->required();
+    verify->callback([&context, arguments] {
+        const auto store = openStore(context);
+        const auto cancel = context.interrupts.begin();
+        if (store)
+            forEachName(context, arguments->names, "SHA-256 is right",
+                        [&](const std::string &name) { return store->verify(name, cancel); });
+    });
+}
+
+void addAdd(CLI::App &models, CommandContext &context, const ArgumentsPtr &arguments)
+{
+    CLI::App *add = models.add_subcommand("add", "Register a GGUF file where it is")->fallthrough();
+    add->add_option("FILE", arguments->file, "the file")->required();
+    add->add_option("--name", arguments->name, "its name here; without it the file's own");
+    add->callback([&context, arguments] {
+        auto store = openStore(context);
+        cluster::PullOptions options{context.interrupts.begin(), {}};
+        if (store)
+            forEachName(context, {arguments->file}, "registered",
+                        [&](const std::string &file) { return store->add(file, arguments->name, options); });
+    });
+}
+
+void addRemove(CLI::App &models, CommandContext &context, const ArgumentsPtr &arguments)
+{
+    CLI::App *remove
+        = models.add_subcommand("rm", "Delete models; a registered file is only forgotten")->fallthrough();
+    remove->add_option("NAME", arguments->names, "names of models")->required();
+    remove->callback([&context, arguments] {
+        auto store = openStore(context);
+        if (store)
+            forEachName(context, arguments->names, "removed",
+                        [&](const std::string &name) -> cluster::Result<StoredModel> {
+                            const cluster::Result<StoredModel> model = store->find(name);
+                            if (const cluster::Status removed = store->remove(name); !removed)
+                                return tl::unexpected(removed.error());
+                            return model;
+                        });
     });
 }
 
@@ -157,14 +184,6 @@ void pullModels(CommandContext &context, const std::vector<std::string> &names, 
 
 void addModelsCommands(CLI::App &app, CommandContext &context)
 {
-    struct Arguments
-    {
-        std::vector<std::string> names;
-        std::string file;
-        std::string name;
-        std::string hubUrl;
-        bool isOnlyInstalled = false;
-    };
     const auto arguments = std::make_shared<Arguments>();
     CLI::App *models = app.add_subcommand("models", "The models on this machine: list, get, check, remove");
     models->require_subcommand(1)->fallthrough();
@@ -179,46 +198,14 @@ void addModelsCommands(CLI::App &app, CommandContext &context)
     pull->add_option("NAME", arguments->names, "a name of 'models list', or hf:OWNER/NAME[@REVISION][:FILE]")
         ->required();
     pull->add_option("--hub-url", arguments->hubUrl, "another server that speaks Hugging Face's interface");
-    pull->footer("Hugging Face: the access token is read from HF_TOKEN, or from the file named by "
-                 "HF_TOKEN_PATH (mode 0600).");
+    pull->footer(
+        "Hugging Face: the access token is HF_TOKEN, or 'huggingface' in the desktop's keyring "
+        "('slipway-keyring write huggingface' keeps it there), or in the file named by HF_TOKEN_PATH (mode "
+        "0600). With -o json each step is a line of JSON on standard error: doing, bytes, total.");
     pull->callback([&context, arguments] { pullModels(context, arguments->names, arguments->hubUrl); });
-
-    CLI::App *verify
-        = models->add_subcommand("verify", "Read the files again and compare their SHA-256")->fallthrough();
-    verify->add_option("NAME", arguments->names, "names of models")->required();
-    verify->callback([&context, arguments] {
-        const auto store = openStore(context);
-        const auto cancel = context.interrupts.begin();
-        if (store)
-            forEachName(context, arguments->names, "SHA-256 is right",
-                        [&](const std::string &name) { return store->verify(name, cancel); });
-    });
-
-    CLI::App *add = models->add_subcommand("add", "Register a GGUF file where it is")->fallthrough();
-    add->add_option("FILE", arguments->file, "the file")->required();
-    add->add_option("--name", arguments->name, "its name here; without it the file's own");
-    add->callback([&context, arguments] {
-        auto store = openStore(context);
-        cluster::PullOptions options{context.interrupts.begin(), {}};
-        if (store)
-            forEachName(context, {arguments->file}, "registered",
-                        [&](const std::string &file) { return store->add(file, arguments->name, options); });
-    });
-
-    CLI::App *remove
-        = models->add_subcommand("rm", "Delete models; a registered file is only forgotten")->fallthrough();
-    remove->add_option("NAME", arguments->names, "names of models")->required();
-    remove->callback([&context, arguments] {
-        auto store = openStore(context);
-        if (store)
-            forEachName(context, arguments->names, "removed",
-                        [&](const std::string &name) -> cluster::Result<StoredModel> {
-                            const cluster::Result<StoredModel> model = store->find(name);
-                            if (const cluster::Status removed = store->remove(name); !removed)
-                                return tl::unexpected(removed.error());
-                            return model;
-                        });
-    });
+    addVerify(*models, context, arguments);
+    addAdd(*models, context, arguments);
+    addRemove(*models, context, arguments);
 }
 
 } // namespace slipwayctl

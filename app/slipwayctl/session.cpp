@@ -27,9 +27,11 @@ Result<std::string> apiKey(const SessionOptions &options)
 
 void addSessionOptions(CLI::App &command, SessionOptions &options)
 {
-    command.add_option("--base-url", options.baseUrl,
-                       "an OpenAI-like server, as http://host:port/v1; without it the local engine is "
-                       "started for this call");
+    command
+        .add_option("--base-url", options.baseUrl,
+                    "an OpenAI-like server, as http://host:port/v1; without it the local engine is "
+                    "started for this call")
+        ->check([](const std::string &url) { return url.empty() ? "--base-url is empty" : ""; });
     command.add_option("--model", options.model,
                        "a model the server has (the first, if not given), or locally a name of 'models list' "
                        "or a GGUF file");

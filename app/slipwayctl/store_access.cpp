@@ -1,5 +1,7 @@
 #include "app/slipwayctl/store_access.h"
 
+#include "app/slipwayctl/keyring.h"
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -47,7 +49,7 @@ cluster::Result<std::string> readSecret(const std::string &path)
     return trimmed(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
-cluster::Result<cluster::HubAccess> hubAccess(const std::string &baseUrl)
+cluster::Result<cluster::HubAccess> hubAccess(const CommandContext &context, const std::string &baseUrl)
 {
     cluster::HubAccess access;
     if (!baseUrl.empty())
@@ -55,6 +57,8 @@ cluster::Result<cluster::HubAccess> hubAccess(const std::string &baseUrl)
     while (access.baseUrl.ends_with('/'))
         access.baseUrl.pop_back();
     access.token = trimmed(environment("HF_TOKEN"));
+    if (access.token.empty())
+        access.token = secretFromKeyring(context.programPath, "huggingface");
     const std::string path = environment("HF_TOKEN_PATH");
     if (access.token.empty() && !path.empty()) {
         cluster::Result<std::string> token = readSecret(path);

@@ -11,9 +11,9 @@ namespace slipwayctl {
 /// The user's store; nothing, with the reason reported, if its catalogue is broken.
 std::optional<cluster::ModelStore> openStore(CommandContext &context);
 
-/// The hub with the user's token: HF_TOKEN, or the file HF_TOKEN_PATH.
+/// The hub with the user's token: HF_TOKEN, else 'huggingface' of the keyring, else the file HF_TOKEN_PATH.
 /// Errors: FailedPrecondition when others may read that file; NotFound.
-cluster::Result<cluster::HubAccess> hubAccess(const std::string &baseUrl);
+cluster::Result<cluster::HubAccess> hubAccess(const CommandContext &context, const std::string &baseUrl);
 
 /// The text of a file that only its owner may read, without blanks around it. Same errors.
 cluster::Result<std::string> readSecret(const std::string &path);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <pwd.h>
+#include <unistd.h>
 
 namespace cluster {
 
@@ -76,7 +78,10 @@ fs::path defaultModelFolder()
         return fs::path(cache) / "models";
     if (const std::string cache = environment("XDG_CACHE_HOME"); !cache.empty())
         return fs::path(cache) / "slipway" / "models";
-    return fs::path(environment("HOME")) / ".cache" / "slipway" / "models";
+    std::string home = environment("HOME");
+    if (const passwd *user = home.empty() ? ::getpwuid(::getuid()) : nullptr) // NOLINT(concurrency-mt-unsafe)
+        home = user->pw_dir; // never below the working directory
+    return fs::path(home.empty() ? "/" : home) / ".cache" / "slipway" / "models";
 }
 
 ModelStore::ModelStore(fs::path folder, ModelCatalogue catalogue)

@@ -75,6 +75,10 @@ private slots:
     void saysItsVersion();
     void refusesWrongUsage_data();
     void refusesWrongUsage();
+    void outputThatCanNotBeWrittenIsAFailure_data();
+    void outputThatCanNotBeWrittenIsAFailure();
+    void anEmptyBaseUrlIsWrongUsage();
+    void withoutAHomeTheStoreIsNotInTheWorkingDirectory();
     void chats();
     void chatsFromStandardInput();
     void chatsAsJson();
@@ -123,6 +127,56 @@ void TestSlipwayctl::refusesWrongUsage()
     const Ended ended = run(arguments);
     QCOMPARE(ended.status, 2);
     QVERIFY2(ended.err.startsWith("slipwayctl: ") && ended.err.count('\n') == 1, ended.err.constData());
+}
+
+void TestSlipwayctl::outputThatCanNotBeWrittenIsAFailure_data()
+{
+    QTest::addColumn<QString>("redirection");
+    QTest::addColumn<int>("status");
+    QTest::newRow("full disk") << ">/dev/full" << 1;
+    QTest::newRow("closed") << ">&-" << 1;
+    QTest::newRow("a reader that goes") << "| true" << 0;
+}
+
+void TestSlipwayctl::outputThatCanNotBeWrittenIsAFailure()
+{
+    QFETCH(QString, redirection);
+    QFETCH(int, status);
+    QProcess process;
+    process.start(
+        QStringLiteral("/bin/sh"),
+        {QStringLiteral("-c"), QStringLiteral(SLIPWAY_BIN_DIR "/slipwayctl models list ") + redirection});
+    QVERIFY(process.waitForFinished(60000));
+    QCOMPARE(process.exitCode(), status);
+    QCOMPARE(process.readAllStandardError().contains("can't write to standard output"), status != 0);
+}
+
+void TestSlipwayctl::anEmptyBaseUrlIsWrongUsage()
+{
+    const Ended ended = run({QStringLiteral("chat"), QStringLiteral("-m"), QStringLiteral("x"),
+                             QStringLiteral("--base-url"), QString()});
+    QCOMPARE(ended.status, 2);
+    QVERIFY2(ended.err.contains("--base-url is empty"), ended.err.constData());
+}
+
+void TestSlipwayctl::withoutAHomeTheStoreIsNotInTheWorkingDirectory()
+{
+    QTemporaryDir folder;
+    QProcess process;
+    process.setWorkingDirectory(folder.path());
+    QProcessEnvironment environment;
+    environment.insert(QStringLiteral("PATH"), QStringLiteral("/usr/bin:/bin"));
+    process.setProcessEnvironment(environment);
+    process.start(
+        QStringLiteral(SLIPWAY_BIN_DIR "/slipwayctl"),
+        {QStringLiteral("-o"), QStringLiteral("json"), QStringLiteral("models"), QStringLiteral("list")});
+    QVERIFY(process.waitForFinished(60000));
+    for (const QJsonValue &model : QJsonDocument::fromJson(process.readAllStandardOutput()).array()) {
+        const QString path = model[QStringLiteral("path")].toString();
+        QVERIFY2(path.isEmpty() || path.startsWith(QLatin1Char('/')), qPrintable(path));
+    }
+    QCOMPARE(QDir(folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::NoDotAndDotDot),
+             QStringList());
 }
 
 void TestSlipwayctl::chats()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Requests made to stall or kill a server, each beside a client that only wants one token.
 
-usage: hostile_requests.py ENGINE MODEL [CASE]
+usage: hostile_requests.py ENGINE MODEL EMBEDDING_MODEL [CASE]   (the third is not used here)
 Each case says which statuses are right. Besides, in each: the runner and the front stay the same processes, the other
 client is answered all the time, and afterwards nothing is left running. 77 without the model.
 """
@@ -168,7 +168,7 @@ def main():
                                  "--enable-auto-tool-choice"]) as engine:
         engine.wait_ready()
         for name, (statuses, case) in CASES.items():
-            if len(sys.argv) > 3 and sys.argv[3] not in name:
+            if len(sys.argv) > 4 and sys.argv[4] not in name:
                 continue
             start = time.monotonic()
             problem = attack(engine, statuses, case)
