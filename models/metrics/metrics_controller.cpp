@@ -313,7 +313,9 @@ void MetricsController::load()
                         {cluster::unixSeconds(point.time), point.value, point.low, point.high}, point.weight);
             }
             for (const PollOutcome &outcome : std::exchange(m_arrivedWhileLoading, {})) {
-                if (cluster::unixSeconds(outcome.time) > until)
+                // The scrape of that very moment may have been written before the reading or after it; twice
+                // the same value in one step is no other mean.
+                if (cluster::unixSeconds(outcome.time) >= until)
                     appendLive(outcome);
             }
             updateCharts();
