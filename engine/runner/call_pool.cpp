@@ -79,18 +79,24 @@ CallPool::~CallPool()
     m_watcher.join();
 }
 
+/// One more thread, if a job waits that no idle one will take.
+void CallPool::startWorker(const std::shared_ptr<State> &state)
+{
+    const auto alive = static_cast<std::ptrdiff_t>(state->workers.size()) - state->lostCount();
+    if (state->idleCount() >= static_cast<std::ptrdiff_t>(state->jobs.size())
+        || alive >= state->options.mostThreads)
+        return;
+    Worker &worker = state->workers.emplace_back();
+    if (!startThread([state, &worker] { serve(state, worker); }))
+        state->workers.pop_back();
+}
+
 void CallPool::run(Work work, Delivery givenUp)
 {
     State &state = *m_state;
     const std::lock_guard lock(state.mutex);
     state.jobs.push_back({std::move(work), std::move(givenUp)});
-    const auto alive = static_cast<std::ptrdiff_t>(state.workers.size()) - state.lostCount();
-    if (state.idleCount() < static_cast<std::ptrdiff_t>(state.jobs.size())
-        && alive < state.options.mostThreads) {
-        Worker &worker = state.workers.emplace_back();
-        if (!startThread([shared = m_state, &worker] { serve(shared, worker); }))
-            state.workers.pop_back();
-    }
+    startWorker(m_state);
     if (state.workers.empty()) { // not even one thread can be had
         std::exchange(state.jobs, {}).back().givenUp();
         return;
@@ -153,6 +159,7 @@ void CallPool::watch(const std::shared_ptr<State> &state)
             }
             worker.lost = true;
             std::exchange(worker.givenUp, nullptr)();
+            startWorker(state); // in its place: others may wait
         }
         if (state->lostCount() > state->options.mostGivenUp) {
             state->ruined();

@@ -57,6 +57,7 @@ private:
     static void serve(const std::shared_ptr<State> &state, Worker &worker);
     static void work(State &state, Worker &worker, const ChatTemplate *chat,
                      std::unique_lock<std::mutex> &lock);
+    static void startWorker(const std::shared_ptr<State> &state);
     static void watch(const std::shared_ptr<State> &state);
 
     std::shared_ptr<State> m_state; // shared with the threads, of which some may be left behind

@@ -16,12 +16,15 @@ class Gate
 public:
     CallPool::Work work(std::string name, std::promise<std::string> &done)
     {
-        return [future = m_future, name, &done](const ChatTemplate * /*unused*/) -> CallPool::Delivery {
+        return [this, future = m_future, name, &done](const ChatTemplate * /*unused*/) -> CallPool::Delivery {
+            isReached = true;
             future.wait();
             return [name, &done] { done.set_value(name); };
         };
     }
     void open() { m_promise.set_value(); }
+
+    std::atomic<bool> isReached = false; ///< Some work waits here.
 
 private:
     std::promise<void> m_promise;
@@ -107,6 +110,7 @@ void CallPoolTest::whatWaitsIsDroppedAtTheEnd()
     std::atomic<bool> begun = false;
     CallPool pool({.mostThreads = 1}, noTemplate, [] { QFAIL("not ruined"); });
     pool.run(gate.work("first", first), [] {});
+    QTRY_VERIFY(gate.isReached);
     pool.run(
         [&begun](const ChatTemplate * /*unused*/) -> CallPool::Delivery {
             begun = true;
