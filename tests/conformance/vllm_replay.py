@@ -302,7 +302,7 @@ class Allowances:
         return False
 
     def unused(self):
-        return [entry for entry in self.entries if not entry["used"]]
+        return [entry for entry in self.entries if not entry["used"] and not entry.get("depends_on_cpu")]
 
 
 def flags_of(version):
