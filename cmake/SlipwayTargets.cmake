@@ -41,6 +41,10 @@ function(slipway_program name)
         set_target_properties(${name} PROPERTIES AUTOMOC ON)
     endif()
     install(TARGETS ${name} RUNTIME DESTINATION bin)
+    if(NOT TARGET programs)
+        add_custom_target(programs) # what a package needs: no tests
+    endif()
+    add_dependencies(programs ${name})
 endfunction()
 
 # slipway_test(engine.scheduler SOURCES tst_scheduler.cpp DEPENDS engine_scheduler [LABELS slow] [TIMEOUT 60])

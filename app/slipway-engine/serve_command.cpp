@@ -70,6 +70,11 @@ void logParallelism(const ServeOptions &options, const GgufFacts &facts)
         split += (split.empty() ? "" : ",") + std::to_string(layers);
     spdlog::info("{} stages, {} of them on workers; about [{}] layers each", stages, options.workers.size(),
                  split);
+    std::string names;
+    for (const std::string &worker : options.workers)
+        names += (names.empty() ? "" : ", ") + worker;
+    spdlog::info("waiting up to {:g} s for the workers {}",
+                 std::chrono::duration<double>(options.workerTimeout).count(), names);
 }
 
 void setUpRunner(ServeOptions &options, const GgufFacts &facts)

@@ -10,9 +10,11 @@
 #include <QIcon>
 #include <QTemporaryDir>
 #include <QTimer>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 
 namespace {
 
@@ -65,6 +67,13 @@ void startEngineWhenNeeded(app::Services &services)
 
 int main(int argc, char **argv)
 {
+    // --help and --version are for machines without a display too.
+    const auto wantsText = [](std::string_view word) {
+        return word == "-h" || word == "--help" || word == "-v" || word == "--version";
+    };
+    if (std::any_of(argv + 1, argv + argc, wantsText) && !qEnvironmentVariableIsSet("DISPLAY")
+        && !qEnvironmentVariableIsSet("WAYLAND_DISPLAY") && !qEnvironmentVariableIsSet("QT_QPA_PLATFORM"))
+        qputenv("QT_QPA_PLATFORM", "offscreen");
     QApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("slipway"));
     QApplication::setApplicationDisplayName(QStringLiteral("Slipway"));

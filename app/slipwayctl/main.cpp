@@ -13,6 +13,29 @@ std::string ownPath(const char *word)
     return error ? std::string(word) : path.string();
 }
 
+/// What is wrong with the words, by the first one that nothing knows. CLI11 lists all of them, last first,
+/// and of an unknown command it says only that one is missing.
+std::string usageTrouble(const CLI::App &app, const CLI::ParseError &error)
+{
+    const std::vector<std::string> unknown = app.remaining(true);
+    if (unknown.empty())
+        return error.what();
+    const std::string &word = unknown.front();
+    const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
+    if (kind != CLI::ExitCodes::RequiredError && kind != CLI::ExitCodes::ExtrasError)
+        return error.what();
+    if (word.starts_with('-'))
+        return "unknown option " + word;
+    if (kind == CLI::ExitCodes::RequiredError)
+        return "unknown command '" + word + "'";
+    std::string text = "unexpected argument '" + word + "'";
+    if (app.got_subcommand("chat"))
+        text += " (a message is given with -m)";
+    else if (app.got_subcommand("complete"))
+        text += " (a text is given with -p)";
+    return text;
+}
+
 int run(int argc, char **argv)
 {
     slipwayctl::Interrupts interrupts;
@@ -38,7 +61,7 @@ int run(int argc, char **argv)
         if (error.get_exit_code() == 0)
             return app.exit(error); // --help and --version
         slipwayctl::report(context,
-                           {cluster::ErrorCode::InvalidArgument, std::string(error.what()) + ": see --help"});
+                           {cluster::ErrorCode::InvalidArgument, usageTrouble(app, error) + ": see --help"});
         return slipwayctl::exitUsage;
     }
     return context.exitStatus;

@@ -159,8 +159,9 @@ std::string asText(const ServingSample &sample)
     text += line("prompt tokens", total(sample.promptTokens));
     text += line("output tokens", total(sample.outputTokens));
     if (sample.prefixQueries && sample.prefixHits && sample.prefixQueries->total() > 0)
-        text += line("prefix cache hits",
-                     plain(100 * sample.prefixHits->total() / sample.prefixQueries->total(), " %"));
+        text += line(
+            "prefix cache hits",
+            plain(std::round(1000 * sample.prefixHits->total() / sample.prefixQueries->total()) / 10, " %"));
     text += distributionLine("time to first token", sample.ttft);
     text += distributionLine("between tokens", sample.interToken);
     text += distributionLine("end to end", sample.endToEnd);

@@ -27,8 +27,15 @@ void serve(CommandContext &context, std::vector<std::string> arguments)
         report(context, engine.error());
         return;
     }
-    // The first word is the model, as for `vllm serve`; without one the engine says what it wants.
-    if (!arguments.empty() && !arguments.front().starts_with('-')) {
+    if (arguments.empty()) {
+        report(context,
+               {cluster::ErrorCode::InvalidArgument,
+                "serve which model? A name of 'slipwayctl models list' or a GGUF file"});
+        context.exitStatus = exitUsage;
+        return;
+    }
+    // The first word is the model, as for `vllm serve`; where it is a flag, the engine says what it wants.
+    if (!arguments.front().starts_with('-')) {
         const auto store = openStore(context);
         if (!store)
             return;

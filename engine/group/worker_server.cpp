@@ -32,6 +32,7 @@ struct Session
     std::unique_ptr<RpcChild> child;
     std::uint16_t port = 0;
     std::vector<std::weak_ptr<Tcp::socket>> sockets;
+    std::string turnedAway; ///< Last other leader's address: it tries again and again, one line does.
 
     void end()
     {
@@ -218,7 +219,10 @@ asio::awaitable<cluster::Status> WorkerServer::State::startChild(std::shared_ptr
 asio::awaitable<void> WorkerServer::State::lead(std::shared_ptr<Tcp::socket> socket, std::string from)
 {
     if (session) {
-        log("refused " + from + ": busy with another leader");
+        if (const std::string address = from.substr(0, from.rfind(':')); session->turnedAway != address) {
+            session->turnedAway = address;
+            log("refused " + from + ": busy with another leader");
+        }
         const auto no = refusal(ErrorCode::ResourceExhausted, "the worker is busy with another leader");
         co_await say(*socket, no);
         co_return;

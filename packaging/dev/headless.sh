@@ -3,6 +3,11 @@
 # question, and its metrics are read while it does.   headless.sh BIN_DIR [QUESTION]
 set -euo pipefail
 bin=$1
+case ${2:-} in -*)
+    echo "Without a display ./dev run takes a question, not options: ${2} is none. See ./dev exec slipwayctl --help" >&2
+    exit 2
+    ;;
+esac
 question=${2:-"What is Kubernetes? Answer in one sentence."}
 log=$(mktemp "${TMPDIR:-/tmp}/slipway-engine-XXXXXX.log")
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')

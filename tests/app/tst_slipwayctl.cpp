@@ -113,20 +113,26 @@ void TestSlipwayctl::saysItsVersion()
 void TestSlipwayctl::refusesWrongUsage_data()
 {
     QTest::addColumn<QStringList>("arguments");
-    QTest::newRow("nothing") << QStringList{};
-    QTest::newRow("unknown command") << QStringList{"dance"};
-    QTest::newRow("unknown option") << QStringList{"chat", "--loud"};
-    QTest::newRow("unknown format") << QStringList{"models", "list", "-o", "xml"};
-    QTest::newRow("name missing") << QStringList{"models", "verify"};
-    QTest::newRow("no message") << QStringList{"chat", "--base-url", "http://127.0.0.1:1"};
+    QTest::addColumn<QByteArray>("named"); // what the line must name
+    QTest::newRow("nothing") << QStringList{} << QByteArray("--help");
+    QTest::newRow("unknown command") << QStringList{"dance"} << QByteArray("'dance'");
+    QTest::newRow("unknown option") << QStringList{"chat", "--loud"} << QByteArray("--loud");
+    QTest::newRow("message without -m") << QStringList{"chat", "hello"} << QByteArray("-m");
+    QTest::newRow("serve without a model") << QStringList{"serve"} << QByteArray("which model");
+    QTest::newRow("unknown format") << QStringList{"models", "list", "-o", "xml"} << QByteArray("xml");
+    QTest::newRow("name missing") << QStringList{"models", "verify"} << QByteArray("NAME");
+    QTest::newRow("no message") << QStringList{"chat", "--base-url", "http://127.0.0.1:1"}
+                                << QByteArray("-m");
 }
 
 void TestSlipwayctl::refusesWrongUsage()
 {
     QFETCH(QStringList, arguments);
+    QFETCH(QByteArray, named);
     const Ended ended = run(arguments);
     QCOMPARE(ended.status, 2);
     QVERIFY2(ended.err.startsWith("slipwayctl: ") && ended.err.count('\n') == 1, ended.err.constData());
+    QVERIFY2(ended.err.contains(named), ended.err.constData());
 }
 
 void TestSlipwayctl::outputThatCanNotBeWrittenIsAFailure_data()

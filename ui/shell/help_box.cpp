@@ -46,10 +46,11 @@ QString aboutControl(const QWidget *focused)
     QString more = focused->toolTip();
     if (more.isEmpty())
         more = focused->accessibleDescription();
-    if (name.isEmpty() && more.isEmpty())
-        return {};
+    if (more.isEmpty() || more == name)
+        return {}; // a name alone would stand there like an empty section
     return QStringLiteral("<p><b>%1</b>%2</p>")
-        .arg(name.toHtmlEscaped(), more.isEmpty() || more == name ? QString() : u": " + more.toHtmlEscaped());
+        .arg(name.toHtmlEscaped(),
+             (name.isEmpty() ? QString() : QStringLiteral(": ")) + more.toHtmlEscaped());
 }
 
 QString everyKey(const QList<Command> &commands)
