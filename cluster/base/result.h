@@ -32,7 +32,8 @@ struct Error
     std::string message; ///< For a person: names what failed, where, and what to do. Never parsed.
 };
 
-/// A value or an Error. The names are std::expected's, so that C++23 can take over without a change at the callers.
+/// A value or an Error. The names are std::expected's, so that C++23 can take over without a change at the
+/// callers.
 template<typename T>
 using Result = tl::expected<T, Error>;
 using Status = Result<void>;

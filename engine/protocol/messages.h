@@ -34,7 +34,8 @@ struct SamplingParams
     std::vector<std::pair<TokenId, float>> logitBias;
     std::vector<TokenId> allowedTokenIds; ///< Empty: all.
     std::vector<std::string> badWords;
-    int logprobs = -1; ///< -1: none; k: the sampled token and the k best (raw model log-probabilities, as vLLM V1).
+    int logprobs
+        = -1; ///< -1: none; k: the sampled token and the k best (raw model log-probabilities, as vLLM V1).
     int promptLogprobs = -1; ///< Likewise for prompt tokens; turns the prefix cache off for the request.
     bool skipSpecialTokens = true;
     std::string grammar; ///< GBNF with the rule `root`; empty: free text.
@@ -97,8 +98,8 @@ struct GenerationEvent
     RequestTimes times; ///< As far as known.
 };
 
-/// A failure of one request. After it there is no further event for the id. code: google.rpc meaning in words,
-/// "invalid_argument" (the caller's fault, 400), "unavailable" (runner lost, 503), "internal" (500).
+/// A failure of one request. After it there is no further event for the id. code: google.rpc meaning in
+/// words, "invalid_argument" (the caller's fault, 400), "unavailable" (runner lost, 503), "internal" (500).
 struct RequestFailure
 {
     RequestId id = 0;
@@ -106,7 +107,8 @@ struct RequestFailure
     std::string message;
 };
 
-/// A chat to be turned into a prompt by llama.cpp's Jinja templates. The JSON texts are as the client sent them.
+/// A chat to be turned into a prompt by llama.cpp's Jinja templates. The JSON texts are as the client sent
+/// them.
 struct ChatPromptRequest
 {
     std::string messagesJson; ///< OpenAI message array.
@@ -176,7 +178,8 @@ struct RunnerStats
 {
     int running = 0; ///< Requests in the batch.
     int waiting = 0; ///< Requests in the queue.
-    std::int64_t kvUsedTokens = 0; ///< Held by running requests; what only the cache holds counts as free, as in vLLM.
+    std::int64_t kvUsedTokens
+        = 0; ///< Held by running requests; what only the cache holds counts as free, as in vLLM.
     std::int64_t kvTotalTokens = 0;
     std::int64_t prefixQueries = 0;
     std::int64_t prefixHits = 0;

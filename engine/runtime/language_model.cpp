@@ -1,7 +1,7 @@
 #include "engine/runtime/language_model.h"
 
-#include "engine/runtime/host_resources.h"
 #include "engine/runtime/cpu_kernels.h"
+#include "engine/runtime/host_resources.h"
 #include <algorithm>
 #include <filesystem>
 #include <ggml-backend.h>
