@@ -8,6 +8,8 @@
 #include <QRegularExpression>
 #include <QStyle>
 #include <QStyleFactory>
+#include <QTimer>
+#include <utility>
 
 // Outside of the namespace, as the macro demands: a static library's resources are dropped unless named.
 static void initThemeResources()
@@ -217,15 +219,44 @@ QString Theme::styleSheet() const
 
 void Theme::applyToApplication()
 {
-    if (!m_applied)
-        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    const bool isFirst = !m_applied;
     m_applied = true;
+    if (isFirst)
+        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     QApplication::setFont(font(FontRole::Body));
     QApplication::setPalette(palette());
+    if (isFirst) {
+        qApp->setStyleSheet(styleSheet());
+        return;
+    }
     // Taken off first: replacing one sheet by another makes Qt polish each widget once for each of its
-    // ancestors (160 ms in this window); off and on again are two plain passes (30 ms).
+    // ancestors (160 ms in this window); off and on again are two plain passes. Both and the painting would
+    // still keep the event loop waiting for over 50 ms, so each gets a turn of its own; until then nothing
+    // is painted, and nobody sees a window without its sheet.
+    for (QWidget *window : QApplication::topLevelWidgets())
+        if (window->isVisible() && window->updatesEnabled()) {
+            window->setUpdatesEnabled(false);
+            m_frozen.append(window);
+        }
     qApp->setStyleSheet(QString());
+    QMetaObject::invokeMethod(this, &Theme::putSheetOn, Qt::QueuedConnection);
+}
+
+void Theme::putSheetOn()
+{
+    if (!qApp->styleSheet().isEmpty())
+        return; // changed twice before this turn: the first one put on what both wanted
     qApp->setStyleSheet(styleSheet());
+    QTimer::singleShot(0, this, &Theme::paintAgain);
+}
+
+void Theme::paintAgain()
+{
+    if (qApp->styleSheet().isEmpty())
+        return; // changed once more: putSheetOn() is on its way
+    for (const QPointer<QWidget> &window : std::exchange(m_frozen, {}))
+        if (window)
+            window->setUpdatesEnabled(true);
 }
 
 } // namespace ui
