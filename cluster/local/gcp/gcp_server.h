@@ -1,0 +1,58 @@
+#pragma once
+
+#include "cluster/base/result.h"
+#include "cluster/httpd/server_exchange.h"
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace cluster::local {
+
+class ClusterHost;
+struct GcpContext;
+
+struct GcpOptions
+{
+    std::string database; ///< path of gcp.sqlite
+    std::filesystem::path bucketsDir;
+    std::string token; ///< what clients must send as Bearer
+    std::string projectId = "slipway-local";
+    std::string projectNumber = "103810000001";
+    double timeFactor = 60; ///< Google's durations are divided by this: 1 is realistic
+    std::function<std::chrono::system_clock::time_point()> now; ///< empty: the system's
+    int workers = 8; ///< threads that answer requests
+};
+
+/// Google's side of the local target: all APIs below their prefixes (/container/, /serviceusage/, /crm/,
+/// /iam/, /storage/, /artifactregistry/, /compute/, /cloudquotas/, /monitoring/), and the faults on order
+/// below /slipway/v1/faults. Has no listener of its own: hand it the exchanges of one.
+class GcpServer
+{
+public:
+    /// Opens the database, reads the catalogue, and takes on operations that were running when the last
+    /// process ended. `host` outlives it.
+    static Result<std::unique_ptr<GcpServer>> open(GcpOptions options, ClusterHost &host);
+    ~GcpServer(); ///< stops
+    GcpServer(const GcpServer &) = delete;
+    GcpServer &operator=(const GcpServer &) = delete;
+
+    /// True for a path that is one of ours. The first segment decides.
+    [[nodiscard]] bool takes(const ServerRequest &request) const;
+    /// Answers on a worker thread. Call it on the listener's thread.
+    void handle(std::shared_ptr<ServerExchange> exchange);
+
+    /// Running operations are cancelled (and taken on by the next process); blocks until threads have ended.
+    void stop();
+
+    [[nodiscard]] GcpContext &context();
+
+private:
+    class Private;
+    explicit GcpServer(std::unique_ptr<Private> d);
+    std::unique_ptr<Private> d;
+};
+
+} // namespace cluster::local
