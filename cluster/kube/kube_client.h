@@ -27,8 +27,8 @@ struct KubeCallOptions
 {
     CancelToken cancel;
     Deadline deadline;
-    /// Further tries after 429, 503 and 504 (any method: the server did nothing, says Retry-After) and, for
-    /// calls that may be repeated (reads, PUT, apply), after a lost connection and 500.
+    /// Further tries after 429 and 503 with Retry-After (any method: the server did nothing) and, for calls
+    /// that may be repeated (reads, PUT, patches, DELETE), after a lost connection and any 5xx or 429.
     int retries = 4;
     std::chrono::milliseconds longestRetryWait{10000}; ///< a longer Retry-After is not waited for
     KubeStatus *failure = nullptr; ///< where given: the server's own Status of the last failure
@@ -96,7 +96,7 @@ struct KubeLogOptions
     CancelToken cancel;
 };
 
-/// Takes the object over if it wants to (it is moved from nowhere else). Stop ends the watch, a success.
+/// May move from the object. Stop ends the watch, a success.
 using WatchHandler = std::function<Result<Reading>(WatchEventType, nlohmann::json &object)>;
 
 /// A client of a Kubernetes API server. Calls block their thread; any number of threads may share one client.
@@ -154,7 +154,8 @@ public:
     /// Anything else: `target` is path and query ("/version", "/readyz?verbose"). >= 400 is an error.
     Result<HttpResponse> raw(const std::string &method, const std::string &target,
                              const std::string &body = {}, const std::string &contentType = {},
-                             const KubeCallOptions &options = {});
+                             const KubeCallOptions &options = {},
+                             const std::string &accept = "application/json");
 
 private:
     struct Call;

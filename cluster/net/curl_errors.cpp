@@ -54,10 +54,13 @@ Error toError(const TransferFailure &failure)
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CERTPROBLEM:
         return {ErrorCode::FailedPrecondition,
                 "the TLS certificate of " + host + " is not trusted (" + why
                     + "): give the authority's certificate, or check that this is the right host"};
+    case CURLE_SSL_CERTPROBLEM:
+        return {ErrorCode::FailedPrecondition,
+                "the client certificate for " + host + " can't be used (" + why
+                    + "): check that its file and its key's file are there, readable, and belong together"};
     case CURLE_SSL_CONNECT_ERROR:
         return {ErrorCode::FailedPrecondition,
                 "no TLS connection to " + host + " (" + why

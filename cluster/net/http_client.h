@@ -52,6 +52,8 @@ struct HttpOptions
     bool followRedirects = false; ///< an Authorization header is not sent on to another host
     std::size_t maxBodyBytes = std::size_t{64} << 20; ///< of send(): more is ResourceExhausted
     std::string caFile; ///< PEM; empty: the system's certificates
+    std::string clientCertFile; ///< PEM, with its chain; empty: none is shown to the server
+    std::string clientKeyFile; ///< PEM; empty: in clientCertFile
 };
 
 /// What a handler wants after what it has seen: Stop ends the transfer early and is a success.

@@ -106,6 +106,12 @@ void HttpTransfer::setUpConnection()
         curl_easy_setopt(m_easy, CURLOPT_PROXY, ""); // also switches the environment's proxies off
     if (!m_options.caFile.empty())
         curl_easy_setopt(m_easy, CURLOPT_CAINFO, m_options.caFile.c_str());
+    if (!m_options.clientCertFile.empty()) {
+        const std::string &keyFile
+            = m_options.clientKeyFile.empty() ? m_options.clientCertFile : m_options.clientKeyFile;
+        curl_easy_setopt(m_easy, CURLOPT_SSLCERT, m_options.clientCertFile.c_str());
+        curl_easy_setopt(m_easy, CURLOPT_SSLKEY, keyFile.c_str());
+    }
 }
 
 Result<HttpResponse> HttpTransfer::run(CURLM *multi)
