@@ -210,10 +210,12 @@ private:
     Result<Reading> takeEvent(WatchEventType type, Json &object)
     {
         std::string version = metadataText(object, "resourceVersion");
-        if (type == WatchEventType::Deleted)
-            dropObject(keyOf(object), std::make_shared<const Json>(std::move(object)));
-        else if (type != WatchEventType::Bookmark)
+        if (type == WatchEventType::Deleted) {
+            const std::string key = keyOf(object); // before the object moves
+            dropObject(key, std::make_shared<const Json>(std::move(object)));
+        } else if (type != WatchEventType::Bookmark) {
             takeObject(std::move(object));
+        }
         if (!version.empty())
             m_version = std::move(version);
         return isStopping() ? Reading::Stop : Reading::Continue;
