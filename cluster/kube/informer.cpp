@@ -212,6 +212,7 @@ private:
         std::string version = metadataText(object, "resourceVersion");
         if (type == WatchEventType::Deleted) {
             const std::string key = keyOf(object); // before the object moves
+            trim(object);
             dropObject(key, std::make_shared<const Json>(std::move(object)));
         } else if (type != WatchEventType::Bookmark) {
             takeObject(std::move(object));
@@ -221,12 +222,17 @@ private:
         return isStopping() ? Reading::Stop : Reading::Continue;
     }
 
-    void takeObject(Json object)
+    void trim(Json &object) const
     {
         if (const auto metadata = object.find("metadata"); metadata != object.end() && metadata->is_object())
             metadata->erase("managedFields");
         if (m_options.prune)
             m_options.prune(object);
+    }
+
+    void takeObject(Json object)
+    {
+        trim(object);
         const std::string key = keyOf(object);
         const std::string uid = metadataText(object, "uid");
         KubeObject known = findByKey(key);
