@@ -108,7 +108,7 @@ std::optional<std::string> percentDecoded(std::string_view text, bool plusIsBlan
     return out;
 }
 
-std::string percentEncoded(std::string_view text)
+std::string urlEncoded(std::string_view text)
 {
     constexpr std::string_view kHex = "0123456789ABCDEF";
     std::string out;

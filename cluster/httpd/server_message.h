@@ -50,6 +50,6 @@ struct ServerResponse
 
 /// Decodes %XX (and, where asked, "+"). Nothing where an escape is broken.
 std::optional<std::string> percentDecoded(std::string_view text, bool plusIsBlank = false);
-std::string percentEncoded(std::string_view text); ///< all but letters, digits and -._~
+std::string urlEncoded(std::string_view text); ///< all but letters, digits and -._~
 
 } // namespace cluster
