@@ -72,5 +72,5 @@ function(slipway_test_properties name)
     endif()
     set_tests_properties(${name} PROPERTIES
         TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${ARG_LABELS}"
-        ENVIRONMENT "QT_QPA_PLATFORM=offscreen;HOME=${home};XDG_CONFIG_HOME=${home}/.config;XDG_DATA_HOME=${home}/.local/share;XDG_CACHE_HOME=${home}/.cache;XDG_STATE_HOME=${home}/.local/state;LC_ALL=C.UTF-8;OMP_WAIT_POLICY=passive;GGML_NO_BACKTRACE=1;PATH=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}:$ENV{PATH};${ARG_ENVIRONMENT}")
+        ENVIRONMENT "QT_QPA_PLATFORM=offscreen;HOME=${home};XDG_CONFIG_HOME=${home}/.config;XDG_DATA_HOME=${home}/.local/share;XDG_CACHE_HOME=${home}/.cache;XDG_STATE_HOME=${home}/.local/state;LC_ALL=C.UTF-8;OMP_WAIT_POLICY=passive;GGML_NO_BACKTRACE=1;SLIPWAY_CONTROLPLANE_DIR=${SLIPWAY_CONTROLPLANE_DIR};PATH=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}:$ENV{PATH};${ARG_ENVIRONMENT}")
 endfunction()

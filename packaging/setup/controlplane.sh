@@ -7,6 +7,7 @@
 #   controlplane.sh reference  only kwok, which ./dev bench measures our node agent against
 #   controlplane.sh --peek [reference|partial]  only prints the folder if that is built, else nothing
 #                              (partial: etcd and kube-apiserver are enough)
+#   controlplane.sh --where    only prints the folder, built or not
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=packaging/setup/common.sh
@@ -30,6 +31,10 @@ reference="kwok kwok sigs.k8s.io/kwok/cmd/kwok"
 key=$(cat "$modules"/*/go.mod "$modules"/*/go.sum "$modules"/*/tools.go - <<<"$recipe $(uname -sm)" | sha256sum | cut -c1-16)
 root=$cache/controlplane/$key
 work=$root/work
+if [ "${1:-}" = --where ]; then
+    echo "$root/bin"
+    exit 0
+fi
 peek=
 [ "${1:-}" = --peek ] && peek=1 && shift
 what=${1:-programs}
