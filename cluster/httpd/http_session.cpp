@@ -153,6 +153,7 @@ std::shared_ptr<ExchangeState> HttpSession::makeExchange(ServerRequest request)
     request.peerCommonName = m_peer.commonName;
     request.localAddress = m_peer.localAddress;
     request.localPort = m_peer.localPort;
+    request.peerAddress = m_peer.remoteAddress;
     auto post = [executor = m_executor](std::function<void()> fn) { asio::post(executor, std::move(fn)); };
     auto wakeUs = [weak = weak_from_this()] {
         if (const auto self = weak.lock())
@@ -191,9 +192,10 @@ asio::awaitable<bool> HttpSession::readRequest(RequestReader &reader, bool first
                 const bool isWritten = co_await write(std::move(interim));
                 if (!isWritten)
                     co_return false;
+                continue; // the body may have come meanwhile
             }
         }
-        m_isIdle = !begun;
+        m_isIdle = !begun && !first;
         const std::size_t waiting = m_source->input().size();
         bool isLate = false;
         while (m_source->input().size() == waiting && !m_source->hasEnded() && !m_closed && !isLate)

@@ -18,6 +18,7 @@ struct Peer
     std::string commonName;
     std::string localAddress;
     unsigned short localPort = 0;
+    std::string remoteAddress;
 };
 
 /// One connection: requests one after another, each handed to the handler and its answer written.
@@ -30,7 +31,7 @@ public:
 
     void start();
     void close(); ///< now
-    [[nodiscard]] bool isIdle() const { return m_isIdle; }
+    [[nodiscard]] bool isIdle() const { return m_isIdle; } ///< served already, and asked nothing new yet
 
 private:
     using Clock = std::chrono::steady_clock;

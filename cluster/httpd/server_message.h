@@ -32,6 +32,7 @@ struct ServerRequest
     std::string peerCommonName; ///< CN of the client's verified certificate, empty without one
     std::string localAddress; ///< the address that was dialled, "127.0.0.1"; empty on a Unix socket
     unsigned short localPort = 0;
+    std::string peerAddress; ///< the client's, "127.0.0.1"; empty on a Unix socket
 
     [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
     /// The first value of this name in the query.
