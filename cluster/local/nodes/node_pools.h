@@ -5,8 +5,10 @@
 #include "cluster/base/result.h"
 #include "cluster/local/nodes/pool_spec.h"
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,27 @@ struct NodesCluster
 struct NodeAddresses
 {
     std::string internalIp; ///< "10.128.0.5"
-    std::string podCidr; ///< "10.4.3.0/24"
+    std::string podCidr; ///< "10.4.3.0/24"; empty: pods have a range for the whole cluster
+};
+
+/// A machine type's size, from the catalogue of machines.
+struct MachineShape
+{
+    int vcpu = 0;
+    double memoryGb = 0; ///< as Google prints it; in truth GiB
+};
+
+/// What happens to the machines, for who plays their kubelets. Called on threads of NodePools or of the
+/// caller; each may be empty. None of them may call NodePools.
+struct NodeListeners
+{
+    /// Its Node object is there (again, after a repair): its kubelet answers.
+    std::function<void(const std::string &node)> onAdded;
+    /// The machine is gone, suddenly (lost) or in order (drained): processes end, nothing is reported of its
+    /// pods. Its Node object may stay for a while.
+    std::function<void(const std::string &node)> onGone;
+    /// Graceful node shutdown has begun: its pods end within `grace`, Failed with reason Terminated.
+    std::function<void(const std::string &node, std::chrono::seconds grace)> onShutdown;
 };
 
 struct NodePoolsOptions
@@ -39,15 +61,14 @@ struct NodePoolsOptions
     NodesCluster cluster;
     /// Of the n-th node (from 0; numbers are used again after a node is gone).
     std::function<NodeAddresses(int number)> addresses;
-    /// Told just before a node's object goes (its pods are being ended then) and right after it came; may
-    /// be empty. On a thread of NodePools or of the caller.
-    std::function<void(const std::string &node)> onNodeAdded;
-    std::function<void(const std::string &node)> onNodeRemoved;
-    /// How long a node needs from its object to Ready, and a lost one until it is recreated.
+    /// Nothing: no such machine type.
+    std::function<std::optional<MachineShape>(const std::string &machineType)> machine;
+    NodeListeners listeners;
+    /// How long a node needs from its object to Ready; how long a lost one, seen as NotReady by the control
+    /// plane, until it is recreated.
     std::chrono::milliseconds bootTime{0};
     std::chrono::milliseconds repairTime{20000};
-    std::chrono::seconds drainTime{60}; ///< at most, when a pool is deleted or shrinks
-    std::uint64_t seed = 0; ///< of name suffixes; the same seed gives the same names
+    std::chrono::milliseconds drainTime{60000}; ///< at most, when a pool is deleted or shrinks
 };
 
 /// The node pools of one cluster as Node objects in its API server, kept alive: leases and heartbeats as a
@@ -71,27 +92,34 @@ public:
     /// Ends all threads; the Nodes stay as they are (and turn NotReady by themselves after a while).
     void stop();
 
-    /// Returns when all nodes are Ready, or fails with none left behind. AlreadyExists; InvalidArgument
-    /// (unknown machine type, nodeCount of a slice).
+    /// Returns when all nodes are Ready, or fails with none left behind. A pool of that name that is there
+    /// already becomes what `pool` says, as by updatePool(). InvalidArgument: unknown machine type, no zone,
+    /// a slice that is neither empty nor whole.
     Status createPool(const PoolSpec &pool, const CancelToken &cancel = {});
-    /// FailedPrecondition for a slice that would be neither empty nor whole. Shrinking drains what goes.
+    /// Count, labels, taints of the user's, autoscaling limits. Shrinking drains what goes.
+    /// FailedPrecondition where it would change what a pool can't (machine type, topology, a slice's size
+    /// other than to none or all). NotFound.
+    Status updatePool(const PoolSpec &pool, const CancelToken &cancel = {});
+    /// updatePool() with only the count changed.
     Status resizePool(const std::string &pool, int nodeCount, const CancelToken &cancel = {});
-    /// New labels and taints of the user's on existing nodes.
-    Status updatePool(const PoolSpec &pool);
-    /// Cordons, drains by eviction for at most drainTime, deletes the nodes.
+    /// Cordons, drains by eviction for at most drainTime, deletes the nodes. No error if there is none.
     Status deletePool(const std::string &pool, const CancelToken &cancel = {});
 
     [[nodiscard]] std::vector<PoolSpec> pools() const;
     [[nodiscard]] std::vector<std::string> nodes(const std::string &pool) const; ///< names
 
     /// The machine dies: no lease, no kubelet. The real node lifecycle controller turns it Unknown, then it
-    /// is recreated after repairTime; of a slice, all its nodes.
+    /// is recreated after repairTime; of a slice, all its nodes. Returns at once. NotFound.
     Status loseHost(const std::string &node);
-    /// Host maintenance as GKE announces it, at `at` (seconds since 1970); runs for `duration` from then.
-    Status announceMaintenance(const std::string &node, std::int64_t at, std::chrono::seconds duration);
+    /// Host maintenance as GKE announces it, from `startsIn` on, for `duration`: labels and taints, then the
+    /// machine shuts down gracefully and comes back. Returns at once.
+    Status announceMaintenance(const std::string &node, std::chrono::seconds startsIn,
+                               std::chrono::seconds duration);
     /// A Spot machine is taken away: graceful shutdown of `grace`, then the node is gone and a new one
-    /// comes (of a slice, all).
+    /// comes (of a slice, all). Returns at once.
     Status preempt(const std::string &node, std::chrono::seconds grace = std::chrono::seconds(30));
+    /// The boot disk is full (or no longer): condition DiskPressure, as kubelet sets it.
+    Status setDiskPressure(const std::string &node, bool isFull);
 
 private:
     class Private;
