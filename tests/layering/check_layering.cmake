@@ -11,6 +11,7 @@ set(rows
     "^cluster/openai/"                  "^[<\"](cluster/(modelstore|observe)/|curl/)"
     "^cluster/modelstore/"              "^[<\"](cluster/(openai|observe)/|curl/)"
     "^cluster/observe/"                 "^[<\"](cluster/(openai|modelstore)/|curl/)"
+    "^cluster/local/controlplane/"      "^[<\"](cluster/(openai|modelstore|observe|httpd)/|cluster/local/(gcp|nodes|nodeagent|kubelet|network|clusters)/|curl/|boost/)"
     "^engine/"                          "^[<\"](models|ui|app)/|^[<\"]cluster/[^b]"
     "^engine/(protocol|gguf|metrics|serving|supervisor|group|scheduler|runner)/"
                                         "^[<\"](llama|ggml|gguf\\.h|common\\.h|chat\\.h|sampling\\.h|json-schema)"
