@@ -1,0 +1,53 @@
+#pragma once
+
+#include "cluster/base/result.h"
+#include "cluster/local/nodeagent/pod_spec.h"
+
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace cluster::local {
+
+enum class RuntimeKind { Engine, Simulated, Process };
+
+struct RuntimeChoice
+{
+    RuntimeKind kind = RuntimeKind::Simulated;
+    std::string standIn; ///< for the annotation, with {model} still in it; empty: nothing stands in
+    std::vector<std::string> entrypoint;
+};
+
+/// resources/catalog/images.yaml: which runtime plays an image with a command. Never changes once read;
+/// threads may share it.
+class ImageTable
+{
+public:
+    /// InvalidArgument with the line.
+    static Result<ImageTable> parse(const std::string &yaml, bool allowProcess);
+    static Result<ImageTable> read(const std::filesystem::path &file, bool allowProcess);
+
+    /// NotFound where nothing plays the image; the text says what would help. \param wanted  The pod's own
+    /// wish: "simulated", "process"; empty: none.
+    [[nodiscard]] Result<RuntimeChoice> choose(const ContainerSpec &container,
+                                               const std::string &wanted) const;
+
+    /// All containers of it are simulated.
+    [[nodiscard]] bool isSimulated(const PodSpec &pod) const;
+
+private:
+    struct Rule
+    {
+        std::string image;
+        std::optional<std::regex> command;
+        RuntimeChoice choice;
+    };
+    std::vector<Rule> m_rules;
+    bool m_allowProcess = false;
+};
+
+/// "docker.io/library/busybox:1.36@sha256:…" -> "busybox".
+std::string imageRepository(std::string_view image);
+
+} // namespace cluster::local
