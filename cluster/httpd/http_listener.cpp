@@ -135,9 +135,11 @@ void HttpListener::Private::accept()
 {
     if (isClosed || isAccepting)
         return;
-    if (sessions.size() + handshakes >= options->limits.maxConnections) {
+    // One more than allowed: only then is it known that somebody waits for a place.
+    if (sessions.size() + handshakes > options->limits.maxConnections) {
         makeRoom();
-        return; // accepts again when one has ended
+        acceptLater();
+        return;
     }
     isAccepting = true;
     const auto self = shared_from_this();
@@ -182,7 +184,8 @@ void HttpListener::Private::accepted(const boost::system::error_code &error, Tcp
     boost::system::error_code ignored;
     socket.set_option(Tcp::no_delay(true), ignored);
     const auto endpoint = socket.local_endpoint(ignored);
-    Peer peer{{}, endpoint.address().to_string(), endpoint.port()};
+    const auto remote = socket.remote_endpoint(ignored);
+    Peer peer{{}, endpoint.address().to_string(), endpoint.port(), remote.address().to_string()};
     if (!tls) {
         startSession(streamOf(std::move(socket)), std::move(peer));
     } else {
@@ -224,11 +227,8 @@ void HttpListener::Private::makeRoom()
 {
     const auto idle = std::find_if(sessions.begin(), sessions.end(),
                                    [](const auto &session) { return session->isIdle(); });
-    if (idle != sessions.end()) {
+    if (idle != sessions.end())
         (*idle)->close();
-    } else {
-        acceptLater();
-    }
 }
 
 void HttpListener::Private::close()

@@ -30,7 +30,7 @@ struct ListenerLimits
     std::size_t maxHeaderBytes = 64 * 1024; ///< more: 431
     std::size_t maxBodyBytes = std::size_t{16} << 20; ///< more: 413
     std::size_t maxBacklogBytes = 1 << 20; ///< of a streamed answer, see ServerExchange::writeAndWait
-    std::size_t maxConnections = 512; ///< more: accepted when one of the others ends
+    std::size_t maxConnections = 512; ///< one more: the longest idle goes; others wait
     std::chrono::milliseconds headerTimeout{20000}; ///< TLS handshake and header; then 408
     std::chrono::milliseconds bodyTimeout{120000}; ///< the whole body; then 408
     std::chrono::milliseconds idleTimeout{90000}; ///< between requests
