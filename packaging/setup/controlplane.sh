@@ -65,6 +65,16 @@ say() {
     printf 'set-up:   %s\n' "$*" >&2
 }
 
+# count WHAT LOG: how many packages are compiled so far, every two seconds, as long as this script lives.
+count() {
+    local line
+    while sleep 2 && kill -0 $$ 2>/dev/null; do
+        line="$1: $(wc -l 2>/dev/null <"$2" || echo 0) packages"
+        echo "$line" >"$cache/controlplane/status"
+        [ ! -t 2 ] || printf '\rset-up:   %s ' "$line" >&2
+    done
+}
+
 go_is_new_enough() { # the modules ask for go 1.25
     local version
     version=$(GOTOOLCHAIN=local "$1" env GOVERSION 2>/dev/null) || return 1
@@ -89,10 +99,15 @@ find_go() {
 build() { # build PROGRAM MODULE PACKAGE "n of m"
     [ -x "$root/bin/$1" ] && return
     say "$1 ($4)"
-    local flags="-s -w"
+    local flags="-s -w" counter result=0
     case $3 in k8s.io/kubernetes/*) flags+=" $version_flags" ;; esac
-    (cd "$modules/$2" && "$go" build -trimpath -ldflags "$flags" -o "$root/bin/.$1" "$3" </dev/null) >"$work/$1.log" 2>&1 ||
-        die "control plane: building $1 failed, see $work/$1.log"
+    count "$1 ($4)" "$work/$1.log" 9>&- &
+    counter=$!
+    (cd "$modules/$2" && "$go" build -v -trimpath -ldflags "$flags" -o "$root/bin/.$1" "$3" </dev/null) >"$work/$1.log" 2>&1 || result=$?
+    kill "$counter" 2>/dev/null || true
+    wait "$counter" 2>/dev/null || true
+    [ ! -t 2 ] || echo >&2
+    [ $result = 0 ] || die "control plane: building $1 failed, see $work/$1.log"
     mv "$root/bin/.$1" "$root/bin/$1"
 }
 
