@@ -10,8 +10,8 @@ namespace {
 constexpr double gib = 1024.0 * 1024.0 * 1024.0;
 constexpr double mib = 1024.0 * 1024.0;
 
-// What the kernel and the file system leave, from dumps of live nodes: a ct6e-standard-1t of 176 GB had 162.7 GiB
-// allocatable, a boot disk of 100 GB 98831908 KiB.
+// What the kernel and the file system leave, from dumps of live nodes: a ct6e-standard-1t of 176 GB had 162.7
+// GiB allocatable, a boot disk of 100 GB 98831908 KiB.
 constexpr double kernelShare = 0.983;
 constexpr double fileSystemShare = 98831908.0 / (100.0 * 1024.0 * 1024.0);
 
@@ -34,7 +34,8 @@ double reserved(double whole, const std::array<Bracket, count> &brackets)
 }
 
 constexpr double rest = 1e9;
-constexpr std::array cpuBrackets{Bracket{1, 0.06}, Bracket{1, 0.01}, Bracket{2, 0.005}, Bracket{rest, 0.0025}};
+constexpr std::array cpuBrackets{Bracket{1, 0.06}, Bracket{1, 0.01}, Bracket{2, 0.005},
+                                 Bracket{rest, 0.0025}};
 constexpr std::array memoryBrackets{Bracket{4, 0.25}, Bracket{4, 0.20}, Bracket{8, 0.10}, Bracket{112, 0.06},
                                     Bracket{rest, 0.02}};
 
