@@ -12,12 +12,9 @@
 #include <span>
 #include <string>
 
-namespace cluster {
-class GcpCatalogue;
-}
-
 namespace cluster::local {
 
+class Quotas;
 using WallClock = std::function<std::chrono::system_clock::time_point()>;
 
 /// What all services share. Outlives them.
@@ -25,7 +22,7 @@ struct GcpContext
 {
     Documents &documents;
     Faults &faults;
-    const GcpCatalogue &catalogue; ///< machine types, accelerators, zones, versions, quotas
+    Quotas &quotas;
     WallClock now;
     double timeFactor = 1; ///< Google's durations are divided by this
     std::string projectId; ///< the project that is there from the start
