@@ -3,7 +3,7 @@
 #include "cluster/httpd/http_listener.h"
 #include "cluster/local/network/join_set.h"
 #include "cluster/local/network/service_table.h"
-#include "cluster/local/network/socket_stream.h"
+#include "cluster/local/network/tcp_dialer.h"
 #include <boost/asio/io_context.hpp>
 #include <charconv>
 #include <map>

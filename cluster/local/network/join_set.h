@@ -15,7 +15,9 @@ public:
     JoinSet(const JoinSet &) = delete;
     JoinSet &operator=(const JoinSet &) = delete;
 
-    void start(std::unique_ptr<ByteStream> left, std::unique_ptr<ByteStream> right);
+    /// `ended`: when this join has ended by itself; not when closeAll() cut it.
+    void start(std::unique_ptr<ByteStream> left, std::unique_ptr<ByteStream> right,
+               std::function<void()> ended = nullptr);
     void closeAll();
     [[nodiscard]] std::size_t size() const;
 

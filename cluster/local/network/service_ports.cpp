@@ -2,7 +2,7 @@
 
 #include "cluster/local/network/join_set.h"
 #include "cluster/local/network/service_table.h"
-#include "cluster/local/network/socket_stream.h"
+#include "cluster/local/network/tcp_dialer.h"
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>

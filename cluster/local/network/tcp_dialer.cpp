@@ -1,10 +1,8 @@
-#include "cluster/local/network/socket_stream.h"
+#include "cluster/local/network/tcp_dialer.h"
 
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
+#include "cluster/httpd/socket_streams.h"
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 #include <netinet/in.h>
 #include <utility>
 
@@ -15,56 +13,6 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCodeOfBoost = boost::system::error_code;
-
-std::error_code translated(const ErrorCodeOfBoost &error)
-{
-    if (!error)
-        return {};
-    if (error == asio::error::eof)
-        return std::make_error_code(std::errc::no_message_available);
-    if (error == asio::error::operation_aborted)
-        return std::make_error_code(std::errc::operation_canceled);
-    return {error.value(), std::generic_category()};
-}
-
-/// The socket is shared with the pending operations, so that it outlives the stream until they have ended.
-class SocketStream : public ByteStream
-{
-public:
-    explicit SocketStream(tcp::socket socket) : m_socket(std::make_shared<tcp::socket>(std::move(socket))) {}
-    ~SocketStream() override { SocketStream::close(); }
-
-    void readSome(char *buffer, std::size_t size, ReadHandler handler) override
-    {
-        m_socket->async_read_some(
-            asio::buffer(buffer, size),
-            [socket = m_socket, handler = std::move(handler)](
-                const ErrorCodeOfBoost &error, std::size_t count) { handler(translated(error), count); });
-    }
-
-    void write(std::string data, WriteHandler handler) override
-    {
-        auto kept = std::make_shared<std::string>(std::move(data));
-        asio::async_write(*m_socket, asio::buffer(*kept),
-                          [socket = m_socket, kept, handler = std::move(handler)](
-                              const ErrorCodeOfBoost &error, std::size_t) { handler(translated(error)); });
-    }
-
-    void shutdownWrite() override
-    {
-        ErrorCodeOfBoost ignored; // the peer may have gone: reading tells
-        m_socket->shutdown(tcp::socket::shutdown_send, ignored);
-    }
-
-    void close() override
-    {
-        ErrorCodeOfBoost ignored;
-        m_socket->close(ignored);
-    }
-
-private:
-    std::shared_ptr<tcp::socket> m_socket;
-};
 
 struct Dialling
 {
@@ -101,7 +49,7 @@ std::unique_ptr<ByteStream> makeSocketStream(tcp::socket socket)
 {
     ErrorCodeOfBoost ignored;
     socket.set_option(tcp::no_delay(true), ignored);
-    return std::make_unique<SocketStream>(std::move(socket));
+    return streamOf(std::move(socket));
 }
 
 void dial(const asio::any_io_executor &executor, DialTarget target, std::chrono::milliseconds timeout,
