@@ -45,6 +45,10 @@ struct ListenerOptions
     std::optional<TlsIdentity> tls;
     ListenerLimits limits;
     std::string serverName = "slipway"; ///< of the Server header
+    /// Asked when the header of a request with a body is there (method, path, query, headers are set): a sink
+    /// for the body, or nullptr, which keeps it in memory and under maxBodyBytes. On the io thread. Bodies
+    /// for a sink may be of any size and take any time, as long as bytes come within bodyTimeout.
+    std::function<std::shared_ptr<BodySink>(const ServerRequest &)> openSink;
 };
 
 /// An HTTP/1.1 server: keep-alive, chunked both ways, Expect: 100-continue, upgrades and CONNECT. Knows no

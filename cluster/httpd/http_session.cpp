@@ -122,7 +122,7 @@ asio::awaitable<void> HttpSession::run()
 
 asio::awaitable<bool> HttpSession::serveOne(bool first)
 {
-    RequestReader reader(m_options->limits);
+    RequestReader reader(*m_options);
     const bool isRead = co_await readRequest(reader, first);
     if (!isRead)
         co_return false;
@@ -153,6 +153,7 @@ std::shared_ptr<ExchangeState> HttpSession::makeExchange(ServerRequest request)
     request.peerCommonName = m_peer.commonName;
     request.localAddress = m_peer.localAddress;
     request.localPort = m_peer.localPort;
+    request.isTls = m_options->tls.has_value();
     request.peerAddress = m_peer.remoteAddress;
     auto post = [executor = m_executor](std::function<void()> fn) { asio::post(executor, std::move(fn)); };
     auto wakeUs = [weak = weak_from_this()] {
@@ -195,6 +196,8 @@ asio::awaitable<bool> HttpSession::readRequest(RequestReader &reader, bool first
                 continue; // the body may have come meanwhile
             }
         }
+        if (inBody && reader.hasSink())
+            deadline = Clock::now() + limits.bodyTimeout; // of each piece: the whole may be of any size
         m_isIdle = !begun && !first;
         const std::size_t waiting = m_source->input().size();
         bool isLate = false;
@@ -225,15 +228,21 @@ asio::awaitable<bool> HttpSession::writeAnswer(ExchangeState &exchange, const Re
         co_return true;
     }
     case ExchangeState::Answer::Stream: {
-        const bool chunked = !reader.isHttp10();
+        const auto length = findHeader(head.headers, "content-length");
+        const std::string promised(length.value_or(""));
+        const bool chunked = !reader.isHttp10() && promised.empty();
+        const bool isFramed = chunked || !promised.empty();
         std::string text = headText(head,
-                                    chunked ? "transfer-encoding: chunked\r\n" + connection
-                                            : std::string("connection: close\r\n"));
+                                    chunked        ? "transfer-encoding: chunked\r\n" + connection
+                                        : isFramed ? connection
+                                                   : std::string("connection: close\r\n"));
         const bool isWritten = co_await write(std::move(text));
         if (!isWritten)
             co_return false;
-        const bool isWhole = co_await writeChunks(exchange, chunked);
-        co_return isWhole &&chunked;
+        std::uint64_t count = 0;
+        const bool isWhole = co_await writeChunks(exchange, chunked, count);
+        const bool isPromised = promised.empty() || isHead || promised == std::to_string(count);
+        co_return isWhole &&isFramed &&isPromised;
     }
     default: {
         const bool withBody = hasBody(head.status);
@@ -248,7 +257,7 @@ asio::awaitable<bool> HttpSession::writeAnswer(ExchangeState &exchange, const Re
     }
 }
 
-asio::awaitable<bool> HttpSession::writeChunks(ExchangeState &exchange, bool chunked)
+asio::awaitable<bool> HttpSession::writeChunks(ExchangeState &exchange, bool chunked, std::uint64_t &total)
 {
     const bool isHead = exchange.request.method == "HEAD";
     for (;;) {
@@ -265,6 +274,7 @@ asio::awaitable<bool> HttpSession::writeChunks(ExchangeState &exchange, bool chu
                     co_return false;
             }
             exchange.written(count);
+            total += count;
         } else if (exchange.isEnded()) {
             break;
         } else {

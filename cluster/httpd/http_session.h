@@ -40,7 +40,7 @@ private:
     boost::asio::awaitable<bool> serveOne(bool first);
     boost::asio::awaitable<bool> readRequest(RequestReader &reader, bool first);
     boost::asio::awaitable<bool> writeAnswer(ExchangeState &exchange, const RequestReader &reader);
-    boost::asio::awaitable<bool> writeChunks(ExchangeState &exchange, bool chunked);
+    boost::asio::awaitable<bool> writeChunks(ExchangeState &exchange, bool chunked, std::uint64_t &total);
     boost::asio::awaitable<void> handOver(ExchangeState &exchange, std::string head);
     boost::asio::awaitable<bool> write(std::string data, ExchangeState *exchange = nullptr);
     boost::asio::awaitable<void> refuse(int status, std::string words);

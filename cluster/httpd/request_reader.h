@@ -12,7 +12,7 @@ namespace cluster {
 class RequestReader
 {
 public:
-    explicit RequestReader(const ListenerLimits &limits);
+    explicit RequestReader(const ListenerOptions &options);
     ~RequestReader();
     RequestReader(const RequestReader &) = delete;
     RequestReader &operator=(const RequestReader &) = delete;
@@ -23,6 +23,7 @@ public:
     State take(std::string &input);
 
     [[nodiscard]] bool hasHeader() const;
+    [[nodiscard]] bool hasSink() const { return m_request.sink != nullptr; }
     [[nodiscard]] bool wantsContinue() const; ///< "Expect: 100-continue", and the body is not here yet
     [[nodiscard]] bool keepAlive() const;
     [[nodiscard]] bool isHttp10() const;
@@ -32,13 +33,16 @@ public:
 
 private:
     State refuse(int status, std::string words);
-    State check();
+    State takeHeader();
+    State takeBody();
 
     class Parser;
     std::unique_ptr<Parser> m_parser;
-    ListenerLimits m_limits;
+    const ListenerOptions &m_options;
     std::pair<int, std::string> m_refusal;
     ServerRequest m_request;
+    bool m_headerTaken = false;
+    bool m_bodyUnwanted = false; ///< by the sink: what follows on this connection can't be told apart
 };
 
 } // namespace cluster

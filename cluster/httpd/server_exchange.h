@@ -28,7 +28,8 @@ public:
     /// The whole answer. A second answer is ignored.
     void reply(ServerResponse response);
 
-    /// Starts an answer of unknown length (chunked where the client speaks 1.1).
+    /// Starts a streamed answer: chunked where the client speaks 1.1, or of the length that a Content-Length
+    /// among the headers promises.
     void begin(int status, HeaderFields headers);
     /// Queues a piece; never blocks. False when the client has gone: stop then. Look at backlog() or wait for
     /// onDrained before making more, or use writeAndWait.
