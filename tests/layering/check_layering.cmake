@@ -12,6 +12,8 @@ set(rows
     "^cluster/modelstore/"              "^[<\"](cluster/(openai|observe)/|curl/)"
     "^cluster/observe/"                 "^[<\"](cluster/(openai|modelstore)/|curl/)"
     "^cluster/local/controlplane/"      "^[<\"](cluster/(openai|modelstore|observe|httpd)/|cluster/local/(gcp|nodes|nodeagent|kubelet|network|clusters)/|curl/|boost/)"
+    "^cluster/kube/"                    "^[<\"](cluster/(openai|modelstore|observe|httpd|local)/|curl/|boost/)"
+    "^cluster/local/nodes/"             "^[<\"](cluster/(openai|modelstore|observe|httpd)/|cluster/local/(gcp|nodeagent|kubelet|controlplane|clusters)/|curl/|boost/)"
     "^engine/"                          "^[<\"](models|ui|app)/|^[<\"]cluster/[^b]"
     "^engine/(protocol|gguf|metrics|serving|supervisor|group|scheduler|runner)/"
                                         "^[<\"](llama|ggml|gguf\\.h|common\\.h|chat\\.h|sampling\\.h|json-schema)"
