@@ -30,6 +30,7 @@ public:
     }
 
     Result<ControlPlaneEndpoint> start(const StageHandler &onStage, const CancelToken &cancel);
+    Status enableRay(const CancelToken &cancel);
     void stop();
     ControlPlaneState state() const;
 
@@ -38,6 +39,7 @@ private:
                    const CancelToken &cancel);
     Status startControllers(ApiAccess &api, const StageHandler &onStage, const CancelToken &cancel,
                             const Deadline &deadline);
+    Status startRay(ApiAccess &api, const CancelToken &cancel, const Deadline &deadline);
     Status add(const ProgramLine &line);
     Status waitFor(const std::string &what, ApiAccess &api, const std::string &path,
                    const CancelToken &cancel, const Deadline &deadline);
@@ -46,6 +48,7 @@ private:
 
     ControlPlaneOptions m_options;
     EventHandler m_onEvent;
+    ControlPlaneEndpoint m_endpoint; ///< of the last start
     std::optional<FolderLock> m_lock;
     mutable std::mutex m_mutex; ///< of the two below, which state() reads from other threads
     Stage m_stage = Stage::Stopped;
@@ -70,6 +73,7 @@ Result<ControlPlaneEndpoint> ControlPlane::Impl::start(const StageHandler &onSta
     if (!endpoint)
         return endpoint;
     m_lock = std::move(*lock);
+    m_endpoint = *endpoint;
     {
         const std::lock_guard guard(m_mutex);
         m_stage = Stage::Starting;
@@ -115,17 +119,37 @@ Status ControlPlane::Impl::startControllers(ApiAccess &api, const StageHandler &
     if (m_options.ray) {
         if (onStage)
             onStage("adding Ray's kinds and operator");
-        if (auto applied = api.applyDefinitions(m_options.programs / "definitions", deadline); !applied)
-            return applied;
-        if (auto served = waitFor("Ray's kinds", api, "/apis/ray.io/v1", cancel, deadline); !served)
-            return served;
-        if (auto added = add(rayOperatorLine()); !added)
-            return added;
+        if (auto started = startRay(api, cancel, deadline); !started)
+            return started;
     }
     if (onStage)
         onStage("waiting for the controllers"); // without this account no Pod can be created
     return waitFor("kube-controller-manager", api, "/api/v1/namespaces/default/serviceaccounts/default",
                    cancel, deadline);
+}
+
+Status ControlPlane::Impl::startRay(ApiAccess &api, const CancelToken &cancel, const Deadline &deadline)
+{
+    if (auto applied = api.applyDefinitions(m_options.programs / "definitions", deadline); !applied)
+        return applied;
+    if (auto served = waitFor("Ray's kinds", api, "/apis/ray.io/v1", cancel, deadline); !served)
+        return served;
+    return add(rayOperatorLine());
+}
+
+Status ControlPlane::Impl::enableRay(const CancelToken &cancel)
+{
+    if (state().stage != Stage::Running || !m_options.controllers)
+        return fail(ErrorCode::FailedPrecondition,
+                    "the control plane of " + m_options.name + " does not run with its controllers");
+    if (m_options.ray)
+        return {};
+    if (auto programs = findControlPlanePrograms({m_options.programs}, true, true); !programs)
+        return tl::unexpected(programs.error());
+    ApiAccess api(m_endpoint);
+    auto started = startRay(api, cancel, Deadline::after(m_options.startTimeout));
+    m_options.ray = started.has_value();
+    return started;
 }
 
 Status ControlPlane::Impl::add(const ProgramLine &line)
@@ -226,6 +250,11 @@ ControlPlane::~ControlPlane()
 Result<ControlPlaneEndpoint> ControlPlane::start(const StageHandler &onStage, const CancelToken &cancel)
 {
     return m_impl->start(onStage, cancel);
+}
+
+Status ControlPlane::enableRay(const CancelToken &cancel)
+{
+    return m_impl->enableRay(cancel);
 }
 
 void ControlPlane::stop()

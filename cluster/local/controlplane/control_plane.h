@@ -32,7 +32,7 @@ struct ControlPlaneOptions
     std::string advertiseAddress = "10.128.0.2"; ///< must not be loopback; nothing needs to listen there
     std::vector<ControlPlaneToken> tokens; ///< besides the admin token, which start() makes and keeps
     bool controllers = true; ///< kube-controller-manager and kube-scheduler too
-    bool ray = true; ///< KubeRay's CRDs and operator too (needs controllers)
+    bool ray = true; ///< KubeRay's CRDs and operator too, as GKE's add-on RayOperator (needs controllers)
     std::chrono::seconds startTimeout{120};
 };
 
@@ -85,13 +85,14 @@ struct ControlPlaneState
 /// back-off. They end with this process (also when it is killed), and what was acknowledged stays on the
 /// disk.
 ///
-/// start() and stop() block and may be called from any one thread at a time; the other members from any
-/// thread.
+/// start(), enableRay() and stop() block and may be called from any one thread at a time; the other members
+/// from any thread.
 class ControlPlane
 {
 public:
     using StageHandler = std::function<void(const std::string &)>; ///< "starting etcd", ...: for a person
-    using EventHandler = std::function<void(const ProcessEvent &)>; ///< on the supervising thread: be quick
+    using EventHandler = std::function<void(const ProcessEvent &)>; ///< on the supervising thread: be quick,
+                                                                    ///< call nothing here
 
     explicit ControlPlane(ControlPlaneOptions options, EventHandler onEvent = {});
     ~ControlPlane(); ///< stops
@@ -103,6 +104,10 @@ public:
     /// ports), DeadlineExceeded (not ready in time), Cancelled, Unavailable (a program ended at once; the
     /// text has its last words). After an error nothing of it runs.
     Result<ControlPlaneEndpoint> start(const StageHandler &onStage = {}, const CancelToken &cancel = {});
+
+    /// Adds KubeRay's CRDs and operator to one that runs without (the add-on was switched on later); with
+    /// them: nothing to do. Errors as of start(); the rest goes on running.
+    Status enableRay(const CancelToken &cancel = {});
 
     /// Asks the programs to end, last started first, and waits; one that does not is killed. Returns with
     /// none left.

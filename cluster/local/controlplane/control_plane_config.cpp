@@ -62,7 +62,6 @@ ProgramLine etcdLine()
              std::string("--listen-peer-urls=") + etcdPeers,
              std::string("--initial-advertise-peer-urls=") + etcdPeers,
              std::string("--initial-cluster=local=") + etcdPeers, "--quota-backend-bytes=8589934592",
-             "--auto-compaction-mode=periodic", "--auto-compaction-retention=0", "--snapshot-count=10000",
              "--log-level=warn"},
             {thriftyCollector}};
 }
