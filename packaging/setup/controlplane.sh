@@ -115,12 +115,25 @@ module_folder() { # module_folder MODULE-FOLDER MODULE-PATH
     (cd "$modules/$1" && "$go" list -m -f '{{.Dir}}' "$2")
 }
 
+# Ray's kinds, each with its whole schema once: the API server's memory goes by the size of the schemas, and v1alpha1,
+# which has been deprecated since KubeRay 1.0, repeats v1. It is still served, and not checked.
 keep_definitions() {
-    local ray
+    local ray file
     ray=$(module_folder kuberay github.com/ray-project/kuberay/ray-operator)
     mkdir -p "$root/bin/definitions"
-    cp "$ray"/config/crd/bases/*.yaml "$root/bin/definitions/"
-    chmod -R u+w "$root/bin/definitions"
+    for file in "$ray"/config/crd/bases/*.yaml; do
+        awk '/^  - /              { old = 0 }
+             /^(  -|   ) name: v1alpha1$/ { old = 1 }
+             skipped && /^    [^ ]/ { skipped = 0 }
+             old && /^    schema:$/ {
+                 print
+                 print "      openAPIV3Schema:"
+                 print "        type: object"
+                 print "        x-kubernetes-preserve-unknown-fields: true"
+                 skipped = 1
+             }
+             !skipped' "$file" >"$root/bin/definitions/$(basename "$file")"
+    done
 }
 
 # The licences of everything that was compiled in: packages that carry the programs carry these.
