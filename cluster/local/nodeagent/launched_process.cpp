@@ -254,7 +254,7 @@ Result<std::shared_ptr<LaunchedProcess>> LaunchedProcess::launch(asio::io_contex
                                                                  LaunchSpec spec, LaunchFiles files,
                                                                  LaunchHandlers handlers)
 {
-    File input(files.input), output(files.output), error(files.error), specFile;
+    File input(files.input), output(files.output), error(files.error), terminal(files.terminal), specFile;
     Pipe outputPipe, errorPipe, status;
     spec.parentPid = ::getpid();
     if (input.get() < 0)
@@ -286,8 +286,9 @@ Result<std::shared_ptr<LaunchedProcess>> LaunchedProcess::launch(asio::io_contex
         return failed("watch a process", reason);
     }
     auto launched = std::make_shared<Launched>(io, pid, std::move(handlers));
-    launched->watch(status.read.release(), outputPipe.read.release(), errorPipe.read.release(),
-                    pidFile.release());
+    launched->watch(status.read.release(),
+                    terminal.get() >= 0 ? terminal.release() : outputPipe.read.release(),
+                    errorPipe.read.release(), pidFile.release());
     return launched;
 }
 

@@ -37,6 +37,7 @@ struct LaunchFiles
 {
     int input = -1; ///< -1: /dev/null
     int output = -1, error = -1; ///< -1: a pipe that onOutput is fed from
+    int terminal = -1; ///< our end of the terminal that the three are; onOutput is fed from it
 };
 
 /// One process started by slipway-pod-init, with all that it starts itself. Threads: the io_context's, which

@@ -201,7 +201,9 @@ void pruneSimulatedPod(json &pod)
     }
     if (!pod.contains("status"))
         return;
-    keepOnly(pod["status"], {"phase", "podIP", "startTime", "containerStatuses", "initContainerStatuses"});
+    keepOnly(pod["status"],
+             {"phase", "podIP", "hostIP", "startTime", "conditions", "containerStatuses",
+              "initContainerStatuses"});
 }
 
 } // namespace cluster::local

@@ -294,6 +294,20 @@ PodRecord recordFromStatus(const PodSpec &pod, Time now, bool areSimulated)
             }
         }
     }
+    for (const json &condition : itemsOf(status, "conditions")) {
+        static constexpr std::pair<std::string_view, ConditionKind> kinds[] = {
+            {"PodReadyToStartContainers", ConditionKind::ReadyToStart},
+            {"Initialized", ConditionKind::Initialized},
+            {"Ready", ConditionKind::Ready},
+            {"ContainersReady", ConditionKind::ContainersReady},
+        };
+        for (const auto &[type, kind] : kinds) {
+            if (type == textOf(condition, "type"))
+                record.conditions[static_cast<std::size_t>(kind)]
+                    = PodRecord::Condition{textOf(condition, "status") == "True",
+                                           parseTime(textOf(condition, "lastTransitionTime")).value_or(now)};
+        }
+    }
     if (areSimulated && !record.podIp.empty())
         record.sandbox = SandboxState::Ready;
     return record;

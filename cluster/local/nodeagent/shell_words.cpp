@@ -1,6 +1,7 @@
 #include "cluster/local/nodeagent/shell_words.h"
 
 #include <cctype>
+#include <utility>
 
 namespace cluster::local {
 
@@ -37,6 +38,10 @@ private:
             return;
         case '$':
             variable();
+            return;
+        case '>':
+        case '<':
+            redirection();
             return;
         case '#':
             if (m_hasWord)
@@ -119,8 +124,25 @@ private:
         m_hasWord = m_hasWord || !shown.empty();
     }
 
+    /// Where output goes is no word of the command: `2>&1`, `> file`.
+    void redirection()
+    {
+        if (m_word.find_first_not_of("0123456789") != std::string::npos)
+            endWord();
+        m_word.clear();
+        m_hasWord = false;
+        while (m_at < m_script.size()
+               && (m_script[m_at] == '>' || m_script[m_at] == '<' || m_script[m_at] == '&'))
+            ++m_at;
+        while (m_at < m_script.size() && (m_script[m_at] == ' ' || m_script[m_at] == '\t'))
+            ++m_at;
+        m_isTarget = true;
+    }
+
     void endWord()
     {
+        if (m_hasWord && std::exchange(m_isTarget, false))
+            m_hasWord = false;
         if (m_hasWord)
             m_words.push_back(std::move(m_word));
         m_word.clear();
@@ -139,6 +161,7 @@ private:
     const VariableOf &m_variable;
     std::size_t m_at = 0;
     bool m_hasWord = false;
+    bool m_isTarget = false; ///< the word is a redirection's
     std::string m_word;
     std::vector<std::string> m_words;
     std::vector<std::vector<std::string>> m_commands;

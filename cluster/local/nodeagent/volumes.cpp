@@ -37,7 +37,9 @@ Status addKeys(const VolumesInput &input, const json &source, bool isSecret, uns
     for (const char *part : {"data", "binaryData"}) {
         const json &data = fieldOf(*object, part);
         const bool isEncoded = isSecret || std::string_view(part) == "binaryData";
-        for (const auto &[key, value] : (data.is_object() ? data : json::object()).items()) {
+        if (!data.is_object())
+            continue;
+        for (const auto &[key, value] : data.items()) {
             if (value.is_string())
                 values[key] = isEncoded ? decodeBase64(value.get<std::string>()) : value.get<std::string>();
         }

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "cluster/local/nodeagent/agent_context.h"
+#include "cluster/local/nodeagent/container_runner.h"
+#include "cluster/local/nodeagent/pod_record.h"
+#include "cluster/local/nodeagent/volumes.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cluster::local {
+
+/// One pod's life: asks planPod() what to do, does it, and reports. Pods that are simulated as a whole cost a
+/// few hundred bytes and no timer. Threads: the io_context's.
+class PodRunner : public std::enable_shared_from_this<PodRunner>
+{
+public:
+    /// The pod may have lived before this agent did: its status is where it goes on.
+    PodRunner(AgentContext &context, PodSpec pod, bool isSimulated);
+    ~PodRunner();
+
+    void sync(); ///< does what is due
+    void update(PodSpec pod); ///< the object has changed
+    void onDeleted(); ///< the object has gone
+    void killSilently(); ///< its node is lost or the agent stops: nothing is reported any more
+    void terminateSilently(std::int64_t graceSeconds);
+
+    [[nodiscard]] const PodSpec &spec() const { return *m_pod; }
+    [[nodiscard]] const PodRecord &record() const { return m_record; }
+    [[nodiscard]] bool isSimulated() const { return m_isSimulated; }
+    [[nodiscard]] bool hasProcesses() const;
+    [[nodiscard]] nlohmann::json object() const; ///< with the status as it is now
+
+    [[nodiscard]] ContainerRunner *runner(std::size_t container) const;
+    /// Of the current or the previous run; NotFound with kubelet's words.
+    Result<std::shared_ptr<ContainerLog>> log(std::size_t container, bool previous);
+
+private:
+    struct Process; ///< what only pods with processes have
+
+    [[nodiscard]] std::filesystem::path folder() const;
+    [[nodiscard]] Time now() const { return std::chrono::system_clock::now(); }
+    void perform(const PodAction &action);
+    void prepareSandbox();
+    void onVolumes(const Result<VolumePaths> &volumes);
+    void refreshVolumes();
+    void start(std::size_t container);
+    void startSimulated(std::size_t container);
+    void refuseImage(std::size_t container, const std::string &why);
+    void prepare(std::size_t container, const RuntimeChoice &choice);
+    void onPrepared(std::size_t container, Result<PreparedContainer> prepared);
+    void onStarted(std::size_t container);
+    void onEnded(std::size_t container, ContainerEnd end);
+    void stop(std::size_t container, std::int64_t grace);
+    void backOff(std::size_t container);
+    void tearDown();
+    void finish();
+    void report();
+    void armTimer(std::optional<Time> at);
+    void event(std::size_t container, EventType type, const std::string &reason, const std::string &message);
+    void podEvent(EventType type, const std::string &reason, const std::string &message);
+    void annotate(const std::string &name, const std::string &value);
+    ContainerRunner::Handlers handlersOf(std::size_t container);
+    PreparationInput preparation(std::size_t container) const;
+    [[nodiscard]] std::filesystem::path logFile(std::size_t container, int run) const;
+
+    AgentContext &m_context;
+    std::shared_ptr<const PodSpec> m_pod;
+    PodRecord m_record;
+    std::unique_ptr<Process> m_process;
+    std::size_t m_reported = 0; ///< hash of the status last written
+    bool m_isSimulated;
+    bool m_isSilent = false;
+    bool m_isGone = false; ///< the object
+    bool m_wasOver = false; ///< before this agent came: its status stays as it is
+    bool m_isSyncing = false, m_wantsSync = false;
+};
+
+} // namespace cluster::local

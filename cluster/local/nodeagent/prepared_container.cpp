@@ -1,0 +1,250 @@
+#include "cluster/local/nodeagent/prepared_container.h"
+
+#include "cluster/kube/kube_client.h"
+#include "cluster/local/nodeagent/engine_command.h"
+#include "cluster/local/nodeagent/json_fields.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace cluster::local {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char *searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+ObjectOf reader(const AgentContext &context, const std::string &nameSpace)
+{
+    return [&context, nameSpace](const std::string &plural, const std::string &name) -> Result<json> {
+        KubeCallOptions options;
+        options.cancel = context.work.token();
+        return context.client.get(coreV1(plural, nameSpace, name), options);
+    };
+}
+
+json servicesOf(const AgentContext &context, const std::string &nameSpace)
+{
+    KubeCallOptions options;
+    options.cancel = context.work.token();
+    KubeListOptions cheap;
+    cheap.resourceVersion = "0";
+    const auto services = context.client.list(coreV1("services", nameSpace), cheap, options);
+    return services ? json(services->items) : json::array();
+}
+
+/// Variables that are there before the container's own.
+void addDefaults(const PreparationInput &input, const AgentContext &context, Environment &environment)
+{
+    const std::string address = localAddress(input.podIp);
+    const json &spec = fieldOf(*input.pod->object, "spec");
+    environment.emplace("PATH", searchPath);
+    environment.emplace("HOME", (input.folder / "home").string());
+    environment.emplace("HOSTNAME", textOf(spec, "hostname", input.pod->name));
+    environment.emplace("LANG", "C.UTF-8");
+    // There is one network: a program that listens on its own address only doesn't meet other pods'.
+    environment.emplace("POD_IP", address);
+    environment.emplace("HOST", address);
+    if (input.pod->containers[input.container].tty)
+        environment.emplace("TERM", "xterm");
+    // How what an agent left behind is found again.
+    environment["SLIPWAY_AGENT"] = context.options.folder.string();
+    environment["SLIPWAY_POD"] = input.pod->uid;
+}
+
+std::vector<std::string> expanded(const std::vector<std::string> &words, const Environment &environment)
+{
+    std::vector<std::string> result;
+    for (const std::string &word : words)
+        result.push_back(expandReferences(word, environment));
+    return result;
+}
+
+/// Without mounts: a folder of links in the shape of the container's, and paths that begin like a mount
+/// rewritten to it.
+void rewritePaths(const PreparationInput &input, const std::vector<ContainerMount> &mounts,
+                  PreparedContainer &container, Environment &environment)
+{
+    const fs::path root = input.folder / "root" / input.pod->containers[input.container].name;
+    std::error_code error;
+    for (const ContainerMount &mount : mounts) {
+        const std::string inner = fs::path(mount.target).relative_path().lexically_normal().string();
+        if (!isInnerPath(inner))
+            continue;
+        fs::create_directories((root / inner).parent_path(), error);
+        fs::remove(root / inner, error);
+        fs::create_symlink(mount.source, root / inner, error);
+    }
+    const auto rewrite = [&](std::string &text) {
+        for (const ContainerMount &mount : mounts) {
+            const bool isBelow = text.starts_with(mount.target)
+                && (text.size() == mount.target.size() || text[mount.target.size()] == '/');
+            if (isBelow) {
+                text.insert(0, root.string());
+                return;
+            }
+        }
+    };
+    for (std::string &argument : container.launch.arguments)
+        rewrite(argument);
+    for (auto &[name, value] : environment)
+        rewrite(value);
+    rewrite(container.launch.workingFolder);
+    environment["SLIPWAY_ROOT"] = root.string();
+}
+
+Status addEngine(const AgentContext &context, const PreparationInput &input, const Environment &environment,
+                 PreparedContainer &container)
+{
+    const ContainerSpec &spec = input.pod->containers[input.container];
+    EngineCommandInput engine;
+    engine.command = expanded(spec.command, environment);
+    engine.args = expanded(spec.args, environment);
+    engine.variable = [&environment](const std::string &name) {
+        const auto found = environment.find(name);
+        return found == environment.end() ? std::string() : found->second;
+    };
+    engine.address = localAddress(input.podIp);
+    engine.containerPort = spec.ports.empty() ? 0 : spec.ports.front().second;
+    engine.program = context.engineProgram;
+    engine.modelsFolder = context.options.modelsFolder;
+    const auto standIn = standInModel(context.options.modelsFolder, context.options.standInModel);
+    if (!standIn)
+        return tl::unexpected(standIn.error());
+    engine.standIn = *standIn;
+    const auto command = engineCommand(engine);
+    if (!command)
+        return tl::unexpected(command.error());
+    container.launch.arguments = command->words;
+    container.port = command->port;
+    container.standIn = input.choice.standIn;
+    if (const std::size_t mark = container.standIn.find("{model}"); mark != std::string::npos)
+        container.standIn.replace(mark, 7, command->model.filename().string());
+    return {};
+}
+
+/// A file that programs may leave a last word in.
+fs::path messageFile(const PreparationInput &input)
+{
+    return input.folder / "messages" / input.pod->containers[input.container].name;
+}
+
+void addMounts(const AgentContext &context, const PreparationInput &input,
+               const std::vector<ContainerMount> &mounts, PreparedContainer &container)
+{
+    const ContainerSpec &spec = input.pod->containers[input.container];
+    LaunchSpec &launch = container.launch;
+    launch.ownProcesses = context.isolation.processes;
+    launch.ownMounts = context.isolation.mounts;
+    if (!launch.ownMounts)
+        return;
+    launch.rootFolder = (input.folder / "rootfs" / spec.name).string();
+    std::error_code error;
+    fs::create_directories(launch.rootFolder, error);
+    for (const ContainerMount &mount : mounts)
+        launch.mounts.push_back({mount.source.string(), mount.target, mount.isReadOnly});
+    if (!spec.messagePath.empty() && spec.messagePath[0] == '/')
+        launch.mounts.push_back({messageFile(input).string(), spec.messagePath, false});
+}
+
+} // namespace
+
+Result<PreparedContainer> prepareContainer(const AgentContext &context, const PreparationInput &input)
+{
+    const PodSpec &pod = *input.pod;
+    const ContainerSpec &spec = pod.containers[input.container];
+    static const json none;
+    const json services = servicesOf(context, pod.nameSpace);
+    const EnvironmentInput from{pod,
+                                input.container,
+                                localAddress(input.podIp),
+                                localAddress(input.hostIp),
+                                input.node ? *input.node : none,
+                                services,
+                                reader(context, pod.nameSpace),
+                                context.options.kubernetesServiceHost,
+                                context.options.kubernetesServicePort};
+    auto made = containerEnvironment(from);
+    if (!made)
+        return tl::unexpected(made.error());
+    Environment environment = std::move(*made);
+    addDefaults(input, context, environment);
+    const auto mounts = containerMounts(pod, input.container, input.volumes, environment);
+    if (!mounts)
+        return tl::unexpected(mounts.error());
+    PreparedContainer container;
+    std::error_code error;
+    fs::create_directories(input.folder / "home", error);
+    fs::create_directories(input.folder / "messages", error);
+    container.launch.workingFolder = (input.folder / "home").string();
+    if (input.choice.kind == RuntimeKind::Engine) {
+        if (auto added = addEngine(context, input, environment, container); !added)
+            return tl::unexpected(added.error());
+    } else {
+        container.launch.arguments
+            = expanded(spec.command.empty() ? input.choice.entrypoint : spec.command, environment);
+        for (const std::string &argument : expanded(spec.args, environment))
+            container.launch.arguments.push_back(argument);
+        if (!spec.workingDir.empty())
+            container.launch.workingFolder = spec.workingDir;
+    }
+    // Emptied before each run: its text belongs to one run.
+    if (auto written = std::ofstream(messageFile(input)); !written)
+        return fail(ErrorCode::Internal, "can't write below '" + input.folder.string() + "'");
+    if (context.isolation.mounts)
+        addMounts(context, input, *mounts, container);
+    else
+        rewritePaths(input, *mounts, container, environment);
+    container.launch.ownProcesses = context.isolation.processes;
+    for (const auto &[name, value] : environment)
+        container.launch.environment.push_back(name + "=" + value);
+    return container;
+}
+
+Result<VolumePaths> preparePodVolumes(const AgentContext &context, const PreparationInput &input,
+                                      std::map<std::string, ServiceToken> &tokens)
+{
+    const PodSpec &pod = *input.pod;
+    const std::string account = textOf(fieldOf(*pod.object, "spec"), "serviceAccountName", "default");
+    const TokenOf tokenOf = [&](const std::string &audience, std::int64_t seconds) -> Result<ServiceToken> {
+        const Time now = std::chrono::system_clock::now();
+        ServiceToken &known = tokens[audience + ' ' + std::to_string(seconds)];
+        if (!known.token.empty() && now < known.renewAt)
+            return known;
+        json request{{"apiVersion", "authentication.k8s.io/v1"},
+                     {"kind", "TokenRequest"},
+                     {"spec",
+                      {{"expirationSeconds", seconds},
+                       {"boundObjectRef",
+                        {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod.name}, {"uid", pod.uid}}}}}};
+        if (!audience.empty())
+            request["spec"]["audiences"] = json::array({audience});
+        KubeWriteOptions options;
+        options.cancel = context.work.token();
+        const auto answer = context.client.create(
+            coreV1("serviceaccounts", pod.nameSpace, account).sub("token"), request, options);
+        if (!answer)
+            return fail(answer.error().code, "failed to fetch token: " + answer.error().message);
+        known.token = textOf(fieldOf(*answer, "status"), "token");
+        known.renewAt = now + std::chrono::seconds(seconds * 4 / 5);
+        return known;
+    };
+    static const json none;
+    VolumesInput volumes{pod,
+                         input.folder,
+                         context.options.folder / "disks",
+                         localAddress(input.podIp),
+                         localAddress(input.hostIp),
+                         input.node ? *input.node : none,
+                         reader(context, pod.nameSpace),
+                         reader(context, {}),
+                         tokenOf,
+                         context.options.hostPaths,
+                         context.options.bucketFolder,
+                         context.options.diskFolder};
+    return prepareVolumes(volumes);
+}
+
+} // namespace cluster::local
