@@ -343,14 +343,37 @@ Result<Document> Documents::update(std::string_view key,
     });
 }
 
-Status Documents::remove(std::string_view key)
+Status Documents::apply(const std::vector<DocumentChange> &changes)
 {
     const std::lock_guard lock(m_mutex);
-    // Also while the disk is said to be full: deleting is how one gets out of that.
+    return inTransaction(m_database, [&]() -> Status {
+        for (const auto &[key, value] : changes) {
+            if (!value) {
+                if (Status erased = erase(key); !erased)
+                    return erased;
+            } else if (auto written = write(key, *value); !written) {
+                return tl::unexpected(written.error());
+            }
+        }
+        return {};
+    });
+}
+
+/// Also while the disk is said to be full: deleting is how one gets out of that.
+Status Documents::erase(std::string_view key)
+{
     Statement statement(m_database, "DELETE FROM documents WHERE key = ?");
     const int result = statement.bind(1, key).step();
     if (result != SQLITE_DONE)
         return storeError(m_database, result, "written");
+    return {};
+}
+
+Status Documents::remove(std::string_view key)
+{
+    const std::lock_guard lock(m_mutex);
+    if (Status erased = erase(key); !erased)
+        return erased;
     if (sqlite3_changes(m_database) == 0)
         return missing(key);
     return {};

@@ -30,6 +30,13 @@ struct Document
 /// The generation that an etag names. Nothing for a text that is not one of ours.
 std::optional<std::int64_t> generationOfEtag(std::string_view etag);
 
+/// A step of Documents::apply: a new value, or none to remove what is there.
+struct DocumentChange
+{
+    std::string key;
+    std::optional<nlohmann::json> value;
+};
+
 /// What the services know, as JSON by key ("container/clusters/P/L/NAME"), in one SQLite file in WAL mode. A
 /// write has reached the disk when its call returns. Any thread; calls are short and take turns.
 ///
@@ -58,6 +65,9 @@ public:
     /// is returned. It must not call this store. Errors: NotFound.
     Result<Document> update(std::string_view key, const std::function<Status(nlohmann::json &)> &change);
 
+    /// All of them or none. Removing what is not there is no error.
+    Status apply(const std::vector<DocumentChange> &changes);
+
     Status remove(std::string_view key); ///< NotFound
     Result<std::size_t> removeAll(std::string_view prefix); ///< how many
 
@@ -66,6 +76,7 @@ public:
 
 private:
     explicit Documents(sqlite3 *database) : m_database(database) {}
+    Status erase(std::string_view key);
     Result<Document> write(std::string_view key, nlohmann::json value);
     Result<std::optional<Document>> read(std::string_view key) const;
 

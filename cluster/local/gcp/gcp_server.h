@@ -39,8 +39,11 @@ public:
     GcpServer(const GcpServer &) = delete;
     GcpServer &operator=(const GcpServer &) = delete;
 
-    /// True for a path that is one of ours. The first segment decides.
+    /// True for a path that is one of ours. The first segment decides: a prefix, or upload, resumable or
+    /// download, which clients of storage put right behind the host.
     [[nodiscard]] bool takes(const ServerRequest &request) const;
+    /// For ListenerOptions::openSink: uploads of any size go straight to disk.
+    [[nodiscard]] std::shared_ptr<BodySink> openSink(const ServerRequest &request) const;
     /// Answers on a worker thread. Call it on the listener's thread.
     void handle(std::shared_ptr<ServerExchange> exchange);
 

@@ -25,4 +25,9 @@ void GcpService::serve(const std::shared_ptr<ServerExchange> &exchange, std::spa
     exchange->reply(handle(exchange->request(), path));
 }
 
+std::shared_ptr<BodySink> GcpService::openSink(const ServerRequest &, std::span<const std::string>)
+{
+    return nullptr;
+}
+
 } // namespace cluster::local

@@ -60,6 +60,11 @@ public:
         return errorResponse(error);
     }
 
+    /// For bodies that don't fit into memory: see ListenerOptions::openSink. On the io thread; the token has
+    /// been checked. nullptr: the body is kept in memory.
+    virtual std::shared_ptr<BodySink> openSink(const ServerRequest &request,
+                                               std::span<const std::string> path);
+
     virtual void start() {} ///< resumes what a stopped process left unfinished
     virtual void stop() {} ///< ends threads; blocks until they have
 };
