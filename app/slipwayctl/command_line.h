@@ -50,5 +50,6 @@ void addChatCommand(CLI::App &app, CommandContext &context);
 void addCompleteCommand(CLI::App &app, CommandContext &context);
 void addMetricsCommand(CLI::App &app, CommandContext &context);
 void addServeCommand(CLI::App &app, CommandContext &context);
+void addLocalCommands(CLI::App &app, CommandContext &context);
 
 } // namespace slipwayctl

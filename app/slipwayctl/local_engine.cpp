@@ -65,9 +65,8 @@ int freePort()
 
 } // namespace
 
-Result<std::string> findEngine(const std::string &programPath)
+Result<std::string> findProgram(const std::string &name, const std::string &programPath)
 {
-    constexpr const char *name = "slipway-engine";
     const fs::path beside = fs::path(programPath).parent_path() / name;
     if (::access(beside.c_str(), X_OK) == 0)
         return beside.string();
@@ -81,8 +80,16 @@ Result<std::string> findEngine(const std::string &programPath)
         rest.erase(0, end + 1);
     }
     return cluster::fail(ErrorCode::NotFound,
-                         "slipway-engine is neither beside slipwayctl (" + beside.parent_path().string()
-                             + ") nor on PATH: install it, or name a server with --base-url");
+                         name + " is neither beside slipwayctl (" + beside.parent_path().string()
+                             + ") nor on PATH: install it");
+}
+
+Result<std::string> findEngine(const std::string &programPath)
+{
+    Result<std::string> found = findProgram("slipway-engine", programPath);
+    if (!found)
+        found.error().message += ", or name a server with --base-url";
+    return found;
 }
 
 LocalEngine::LocalEngine(pid_t pid, std::string baseUrl, std::string logPath)

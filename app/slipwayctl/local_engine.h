@@ -10,7 +10,10 @@
 
 namespace slipwayctl {
 
-/// The path of slipway-engine: beside `programPath`, else on PATH. Errors: NotFound.
+/// The path of a program of ours: beside `programPath`, else on PATH. Errors: NotFound.
+cluster::Result<std::string> findProgram(const std::string &name, const std::string &programPath);
+
+/// The path of slipway-engine.
 cluster::Result<std::string> findEngine(const std::string &programPath);
 
 /// An engine of our own on a free loopback port, for as long as this object lives.

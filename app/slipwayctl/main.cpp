@@ -40,7 +40,7 @@ int run(int argc, char **argv)
 {
     slipwayctl::Interrupts interrupts;
     slipwayctl::CommandContext context{interrupts, ownPath(argv[0])};
-    CLI::App app("Slipway without a window: models, chat, metrics, serving");
+    CLI::App app("Slipway without a window: models, chat, metrics, serving, a GKE on this machine");
     app.name("slipwayctl");
     app.set_version_flag("--version", "slipwayctl " SLIPWAY_VERSION);
     std::string format = "text";
@@ -55,6 +55,7 @@ int run(int argc, char **argv)
     slipwayctl::addCompleteCommand(app, context);
     slipwayctl::addMetricsCommand(app, context);
     slipwayctl::addServeCommand(app, context);
+    slipwayctl::addLocalCommands(app, context);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

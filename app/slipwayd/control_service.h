@@ -1,0 +1,39 @@
+#pragma once
+
+#include "cluster/httpd/server_exchange.h"
+#include "cluster/local/clusters/local_clusters.h"
+
+#include <boost/asio/thread_pool.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace slipwayd {
+
+/// The daemon's own part of the wire, /slipway/v1: status and stop. Faults are Google's side's.
+class ControlService
+{
+public:
+    struct Facts
+    {
+        std::string token; ///< what clients must send as Bearer
+        std::string missing; ///< what the user lacks for clusters; empty: nothing
+        std::function<void()> stop; ///< called once, on the listener's thread
+    };
+
+    /// `clusters` outlives it.
+    ControlService(Facts facts, const cluster::local::LocalClusters &clusters);
+    ~ControlService(); ///< waits for answers that are being made
+
+    [[nodiscard]] bool takes(const cluster::ServerRequest &request) const;
+    void handle(const std::shared_ptr<cluster::ServerExchange> &exchange);
+
+private:
+    void answerStatus(const std::shared_ptr<cluster::ServerExchange> &exchange) const;
+
+    Facts m_facts;
+    const cluster::local::LocalClusters &m_clusters;
+    boost::asio::thread_pool m_threads{1}; ///< asks clusters, which ask the listener's thread
+};
+
+} // namespace slipwayd

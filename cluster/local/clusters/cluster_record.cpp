@@ -1,0 +1,51 @@
+#include "cluster/local/clusters/cluster_record.h"
+
+#include "cluster/local/daemon/local_paths.h"
+
+#include <nlohmann/json.hpp>
+
+namespace cluster::local {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeTaint, key, value, effect)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PoolSpec, name, machineType, zones, nodeCount, tpuTopology,
+                                                tpuAccelerator, tpuChipsPerNode, isMultiHost, gpuAccelerator,
+                                                gpusPerNode, gpuDriverVersion, provisioning, isAutoscaled,
+                                                minNodes, maxNodes, isAutoCreated, isAutopilot, computeClass,
+                                                reservationName, acceleratorNetworkProfile, labels, taints,
+                                                imageType, diskType, diskGb, maxPodsPerNode, localSsdCount,
+                                                version)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ClusterSpec, id, project, location, name, zones, version,
+                                                autopilot, rayOperator, gcsFuse, horizontalPodAutoscaling,
+                                                httpLoadBalancing, dataplaneV2, managedPrometheus,
+                                                nodeAutoProvisioning, workloadPool, labels)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterRecord, spec, index, pools)
+
+namespace {
+
+std::filesystem::path fileIn(const std::filesystem::path &folder)
+{
+    return folder / "cluster.json";
+}
+
+} // namespace
+
+Status writeRecord(const std::filesystem::path &folder, const ClusterRecord &record)
+{
+    return writeWholeFile(fileIn(folder), nlohmann::json(record).dump(2) + "\n");
+}
+
+Result<ClusterRecord> readRecord(const std::filesystem::path &folder)
+{
+    const Result<std::string> text = readSmallFile(fileIn(folder), std::size_t{16} << 20);
+    if (!text)
+        return tl::unexpected(text.error());
+    try {
+        return nlohmann::json::parse(*text).get<ClusterRecord>();
+    } catch (const nlohmann::json::exception &error) {
+        return fail(ErrorCode::DataLoss,
+                    fileIn(folder).string() + " can't be read (" + error.what()
+                        + "): 'slipwayctl local reset' starts anew");
+    }
+}
+
+} // namespace cluster::local

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "cluster/local/clusters/cluster_record.h"
+#include "cluster/local/controlplane/control_plane.h"
+#include "cluster/local/nodes/node_pools.h"
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace cluster::local {
+
+/// What all clusters of the local target share.
+struct LocalClusterSurroundings
+{
+    explicit LocalClusterSurroundings(boost::asio::io_context &context) : io(context) {}
+
+    boost::asio::io_context &io;
+    std::filesystem::path controlPlanePrograms; ///< folder of the real programs; empty: they are missing
+    std::string missingPrograms; ///< then: why, and what to do
+    std::filesystem::path programs; ///< folder of our own: slipway-engine, the containers' init
+    std::filesystem::path imagesFile; ///< resources/catalog/images.yaml
+    std::filesystem::path models; ///< GGUF files for the stand-ins
+    std::filesystem::path buckets; ///< folders that play buckets for GCS FUSE
+    /// Sizes of machine types; nothing: there is no such type.
+    std::function<std::optional<MachineShape>(const std::string &machineType)> machine;
+    std::string userToken; ///< whoever shows it is cluster-admin
+    bool allowsProcesses = false;
+    double timeFactor = 1; ///< Google's durations are divided by this
+    /// A line for the log: which cluster, what happened.
+    std::function<void(const std::string &cluster, const std::string &text)> log;
+};
+
+/// How it stands with a cluster, for `slipwayctl local status`.
+struct LocalClusterState
+{
+    ClusterSpec spec;
+    std::string state; ///< "starting", "running", "stopped", "failed"
+    std::string message; ///< why it failed
+    std::string endpoint; ///< 127.0.0.1:PORT
+    std::size_t nodes = 0;
+    std::size_t pods = 0;
+    std::vector<ProcessState> processes;
+};
+
+/// One cluster: a real control plane, and around it our parts, which are its clients: nodes, their agent, the
+/// kubelets' API, the way in and the services. Calls block and come one at a time, except state() and
+/// endpoint().
+class LocalCluster
+{
+public:
+    LocalCluster(const LocalClusterSurroundings &surroundings, std::filesystem::path folder,
+                 ClusterRecord record);
+    ~LocalCluster(); ///< stop()
+    LocalCluster(const LocalCluster &) = delete;
+    LocalCluster &operator=(const LocalCluster &) = delete;
+
+    /// Brings up what the record says; nothing to do if it runs. After an error nothing of it runs.
+    Status start(const StageHandler &onStage, const CancelToken &cancel);
+    void stop();
+
+    Status update(const ClusterSpec &spec);
+    /// With a record of it written first: a pool that was asked for comes back after a crash.
+    Status createPool(const PoolSpec &pool, const CancelToken &cancel);
+    Status updatePool(const PoolSpec &pool, const CancelToken &cancel);
+    Status deletePool(const std::string &pool, const CancelToken &cancel);
+    Status apply(const HostFault &fault);
+
+    [[nodiscard]] Result<ClusterEndpoint> endpoint() const;
+    [[nodiscard]] std::vector<PoolState> pools() const;
+    [[nodiscard]] LocalClusterState state() const;
+
+private:
+    struct Private;
+    std::unique_ptr<Private> d;
+};
+
+} // namespace cluster::local

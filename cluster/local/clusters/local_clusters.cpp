@@ -1,0 +1,220 @@
+#include "cluster/local/clusters/local_clusters.h"
+
+#include "cluster/local/network/address_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+namespace cluster::local {
+
+namespace fs = std::filesystem;
+
+struct LocalClusters::Private
+{
+    Private(LocalClusterSurroundings s, fs::path dir) : surroundings(std::move(s)), folder(std::move(dir)) {}
+
+    [[nodiscard]] Result<std::shared_ptr<LocalCluster>> find(const std::string &id) const;
+    /// The one of this id, or a new one with a free range of addresses.
+    Result<std::shared_ptr<LocalCluster>> findOrAdd(const ClusterSpec &spec);
+    void add(const std::string &id, ClusterRecord record);
+
+    LocalClusterSurroundings surroundings;
+    const fs::path folder;
+    mutable std::mutex mutex; ///< guards clusters and indices
+    std::map<std::string, std::shared_ptr<LocalCluster>> clusters;
+    std::map<std::string, int> indices;
+    CancelSource stopping;
+    std::vector<std::jthread> starters;
+};
+
+Result<std::shared_ptr<LocalCluster>> LocalClusters::Private::find(const std::string &id) const
+{
+    const std::scoped_lock lock(mutex);
+    const auto found = clusters.find(id);
+    if (found == clusters.end())
+        return fail(ErrorCode::NotFound, "the local target has no cluster of id " + id);
+    return found->second;
+}
+
+void LocalClusters::Private::add(const std::string &id, ClusterRecord record)
+{
+    indices[id] = record.index;
+    clusters[id] = std::make_shared<LocalCluster>(surroundings, folder / id, std::move(record));
+}
+
+Result<std::shared_ptr<LocalCluster>> LocalClusters::Private::findOrAdd(const ClusterSpec &spec)
+{
+    const std::scoped_lock lock(mutex);
+    if (const auto found = clusters.find(spec.id); found != clusters.end())
+        return found->second;
+    std::set<int> used;
+    for (const auto &[id, index] : indices)
+        used.insert(index);
+    int index = 0;
+    while (used.contains(index))
+        ++index;
+    if (const auto plan = AddressPlan::forCluster(index); !plan)
+        return fail(ErrorCode::ResourceExhausted,
+                    "the local target holds " + std::to_string(AddressPlan::maxClusters)
+                        + " clusters at most: delete one first");
+    std::error_code error;
+    fs::create_directories(folder / spec.id, error);
+    fs::permissions(folder / spec.id, fs::perms::owner_all, error);
+    if (error)
+        return fail(ErrorCode::ResourceExhausted,
+                    "can't make " + (folder / spec.id).string() + ": " + error.message());
+    add(spec.id, {spec, index, {}});
+    return clusters[spec.id];
+}
+
+LocalClusters::LocalClusters(LocalClusterSurroundings surroundings, fs::path folder)
+    : d(std::make_unique<Private>(std::move(surroundings), std::move(folder)))
+{
+}
+
+LocalClusters::~LocalClusters()
+{
+    stop();
+}
+
+void LocalClusters::resume()
+{
+    std::error_code error;
+    for (const auto &entry : fs::directory_iterator(d->folder, error)) {
+        const std::string id = entry.path().filename().string();
+        auto record = readRecord(entry.path());
+        if (!record) {
+            // A folder without a record is what a crash left of a cluster that was being made: the operation
+            // that is taken on makes it again.
+            if (record.error().code != ErrorCode::NotFound)
+                d->surroundings.log(id, record.error().message);
+            continue;
+        }
+        const std::scoped_lock lock(d->mutex);
+        d->add(id, std::move(*record));
+    }
+    const std::scoped_lock lock(d->mutex);
+    for (const auto &[id, cluster] : d->clusters)
+        d->starters.emplace_back([cluster = cluster, cancel = d->stopping.get_token()] {
+            (void)cluster->start([](std::string_view, double) {}, cancel);
+        });
+}
+
+void LocalClusters::stop()
+{
+    d->stopping.request_stop();
+    d->starters.clear(); // joins
+    std::map<std::string, std::shared_ptr<LocalCluster>> clusters;
+    {
+        const std::scoped_lock lock(d->mutex);
+        clusters = d->clusters;
+    }
+    std::vector<std::jthread> stoppers;
+    for (const auto &[id, cluster] : clusters)
+        stoppers.emplace_back([cluster = cluster] { cluster->stop(); });
+}
+
+std::vector<LocalClusterState> LocalClusters::states() const
+{
+    std::vector<std::shared_ptr<LocalCluster>> clusters;
+    {
+        const std::scoped_lock lock(d->mutex);
+        for (const auto &[id, cluster] : d->clusters)
+            clusters.push_back(cluster);
+    }
+    std::vector<LocalClusterState> states;
+    for (const auto &cluster : clusters)
+        states.push_back(cluster->state());
+    return states;
+}
+
+Result<ClusterEndpoint> LocalClusters::createCluster(const ClusterSpec &spec, const StageHandler &onStage,
+                                                     const CancelToken &cancel)
+{
+    const auto cluster = d->findOrAdd(spec);
+    if (!cluster)
+        return tl::unexpected(cluster.error());
+    if (Status started = (*cluster)->start(onStage, cancel); !started)
+        return tl::unexpected(started.error());
+    return (*cluster)->endpoint();
+}
+
+Status LocalClusters::updateCluster(const ClusterSpec &spec, const StageHandler & /*onStage*/,
+                                    const CancelToken & /*cancel*/)
+{
+    const auto cluster = d->find(spec.id);
+    return cluster ? (*cluster)->update(spec) : tl::unexpected(cluster.error());
+}
+
+Status LocalClusters::deleteCluster(const std::string &clusterId, const StageHandler &onStage,
+                                    const CancelToken & /*cancel*/)
+{
+    std::shared_ptr<LocalCluster> cluster;
+    {
+        const std::scoped_lock lock(d->mutex);
+        const auto found = d->clusters.find(clusterId);
+        if (found == d->clusters.end())
+            return {};
+        cluster = found->second;
+    }
+    onStage("ending the control plane", 0.2);
+    cluster->stop();
+    std::error_code error;
+    fs::remove_all(d->folder / clusterId, error);
+    if (error)
+        return fail(ErrorCode::Internal,
+                    "can't remove " + (d->folder / clusterId).string() + ": " + error.message());
+    const std::scoped_lock lock(d->mutex);
+    d->clusters.erase(clusterId);
+    d->indices.erase(clusterId);
+    return {};
+}
+
+Status LocalClusters::createPool(const std::string &clusterId, const PoolSpec &pool,
+                                 const StageHandler & /*onStage*/, const CancelToken &cancel)
+{
+    const auto cluster = d->find(clusterId);
+    return cluster ? (*cluster)->createPool(pool, cancel) : tl::unexpected(cluster.error());
+}
+
+Status LocalClusters::updatePool(const std::string &clusterId, const PoolSpec &pool,
+                                 const StageHandler & /*onStage*/, const CancelToken &cancel)
+{
+    const auto cluster = d->find(clusterId);
+    return cluster ? (*cluster)->updatePool(pool, cancel) : tl::unexpected(cluster.error());
+}
+
+Status LocalClusters::deletePool(const std::string &clusterId, const std::string &pool,
+                                 const StageHandler & /*onStage*/, const CancelToken &cancel)
+{
+    const auto cluster = d->find(clusterId);
+    return cluster ? (*cluster)->deletePool(pool, cancel) : tl::unexpected(cluster.error());
+}
+
+Result<ClusterEndpoint> LocalClusters::endpoint(const std::string &clusterId)
+{
+    const auto cluster = d->find(clusterId);
+    if (!cluster)
+        return tl::unexpected(cluster.error());
+    return (*cluster)->endpoint();
+}
+
+Result<std::vector<PoolState>> LocalClusters::pools(const std::string &clusterId)
+{
+    const auto cluster = d->find(clusterId);
+    if (!cluster)
+        return tl::unexpected(cluster.error());
+    return (*cluster)->pools();
+}
+
+Status LocalClusters::apply(const std::string &clusterId, const HostFault &fault)
+{
+    const auto cluster = d->find(clusterId);
+    return cluster ? (*cluster)->apply(fault) : tl::unexpected(cluster.error());
+}
+
+} // namespace cluster::local
