@@ -13,6 +13,8 @@ set(rows
     "^cluster/observe/"                 "^[<\"](cluster/(openai|modelstore)/|curl/)"
     "^cluster/local/controlplane/"      "^[<\"](cluster/(openai|modelstore|observe|httpd)/|cluster/local/(gcp|nodes|nodeagent|kubelet|network|clusters)/|curl/|boost/)"
     "^cluster/kube/"                    "^[<\"](cluster/(openai|modelstore|observe|httpd|local)/|curl/|boost/)"
+    "^cluster/local/nodeagent/"         "^[<\"](cluster/(openai|modelstore|observe|httpd|net)/|cluster/local/(gcp|nodes|kubelet|network|controlplane|clusters)/|curl/)"
+    "^cluster/local/nodeagent/init/"    "^[<\"](cluster/(base|kube|net)/|cluster/local/nodeagent/[a-z_]+\\.h|nlohmann|spdlog|boost|yaml)"
     "^cluster/local/nodes/"             "^[<\"](cluster/(openai|modelstore|observe|httpd)/|cluster/local/(gcp|nodeagent|kubelet|controlplane|clusters)/|curl/|boost/)"
     "^engine/"                          "^[<\"](models|ui|app)/|^[<\"]cluster/[^b]"
     "^engine/(protocol|gguf|metrics|serving|supervisor|group|scheduler|runner)/"

@@ -2,6 +2,8 @@
 # Run: cmake -DCHECK=<check_layering.cmake> -DWORK=<scratch folder> -P check_layering_bites.cmake
 set(cases
     cluster/kube/a.h     "\"cluster/local/nodes/node_pools.h\""
+    cluster/local/nodeagent/a.cpp "\"cluster/local/kubelet/kubelet_server.h\""
+    cluster/local/nodeagent/init/a.cpp "\"cluster/local/nodeagent/pod_spec.h\""
     cluster/local/nodes/a.cpp "\"cluster/local/gcp/cluster_host.h\""
     cluster/net/a.h      "<QString>"
     cluster/net/a.h      "\"engine/protocol/messages.h\""

@@ -161,8 +161,11 @@ void PodRunner::finish()
         if (!m_record.isTornDown)
             tearDown();
         if (m_isGone && m_process) {
-            std::error_code error;
-            fs::remove_all(folder(), error);
+            m_context.work.run([gone = folder()]() -> std::function<void()> {
+                std::error_code error;
+                fs::remove_all(gone, error);
+                return nullptr;
+            });
         }
         m_context.onGone(m_pod->uid);
         return;

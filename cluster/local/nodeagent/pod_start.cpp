@@ -342,7 +342,9 @@ Result<std::shared_ptr<ContainerLog>> PodRunner::log(std::size_t container, bool
         return fail(ErrorCode::NotFound,
                     "container \"" + spec.name + "\" in pod \"" + m_pod->name
                         + "\" is simulated: it has no process and no log");
-    if (previous) {
+    // Between two runs the one that has ended is both: the newest there is, and the previous one.
+    const bool isBetweenRuns = record.end && record.phase != ContainerPhase::Ended;
+    if (previous && !isBetweenRuns) {
         if (record.restarts == 0 || !record.hasRun)
             return fail(ErrorCode::InvalidArgument,
                         "previous terminated container \"" + spec.name + "\" in pod \"" + m_pod->name
