@@ -110,7 +110,7 @@ std::vector<std::string> listed(const ServerRequest &request, std::string_view n
 
 } // namespace
 
-std::optional<SystemTime> parseTime(std::string_view text)
+std::optional<SystemTime> parseSinceTime(std::string_view text)
 {
     namespace chrono = std::chrono;
     const auto year = digits(text, 4);
@@ -168,7 +168,7 @@ Result<LogOptions> parseLogOptions(const ServerRequest &request, SystemTime now)
         options.since = now - std::chrono::seconds(std::min(**seconds, longest));
     }
     if (const auto text = request.queryValue("sinceTime"); text && !text->empty()) {
-        options.since = parseTime(*text);
+        options.since = parseSinceTime(*text);
         if (!options.since)
             return fail(ErrorCode::InvalidArgument, "sinceTime='" + text->substr(0, 100) + "' is no time");
     }

@@ -27,6 +27,6 @@ namespace cluster::local {
 [[nodiscard]] std::string offered(const ServerRequest &request, std::string_view name);
 
 /// RFC 3339 with any fraction of a second; nothing otherwise.
-[[nodiscard]] std::optional<std::chrono::system_clock::time_point> parseTime(std::string_view text);
+[[nodiscard]] std::optional<std::chrono::system_clock::time_point> parseSinceTime(std::string_view text);
 
 } // namespace cluster::local
