@@ -63,7 +63,9 @@ public:
 
     Statement &bind(int at, std::string_view text)
     {
-        sqlite3_bind_text64(m_statement, at, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+        // A view of nothing has no address, which SQLite would take for NULL.
+        const char *bytes = text.empty() ? "" : text.data();
+        sqlite3_bind_text64(m_statement, at, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
         return *this;
     }
     Statement &bind(int at, std::int64_t number)
