@@ -1,5 +1,7 @@
 #include "tests/local/nodeagent/agent_stand.h"
 
+#include "cluster/local/nodeagent/time_text.h"
+
 #include <QTest>
 #include <array>
 #include <boost/asio/post.hpp>
@@ -34,6 +36,7 @@ AgentStand::AgentStand(KubeClient &client, const std::string &apiUrl, double tim
 
 AgentStand::~AgentStand()
 {
+    m_heartbeat = {};
     if (m_agent)
         dropAgent();
     m_guard.reset();
@@ -80,6 +83,24 @@ void AgentStand::makeNode(const std::string &name, const json &labels)
     const auto made = m_client.create(coreV1("nodes"), node);
     if (!made)
         qFatal("%s", made.error().message.c_str());
+    if (m_heartbeat.joinable())
+        return; // one that lives on is enough
+    m_heartbeat = std::jthread([this, name](const std::stop_token &stop) {
+        while (!stop.stop_requested()) {
+            beat(name);
+            for (int i = 0; i < 50 && !stop.stop_requested(); ++i)
+                std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
+    });
+}
+
+/// As a node would, so that the node lifecycle controller takes it for alive.
+void AgentStand::beat(const std::string &node)
+{
+    json condition{{"type", "Ready"}, {"status", "True"}};
+    condition["lastHeartbeatTime"] = secondsText(std::chrono::system_clock::now());
+    const json status{{"status", {{"conditions", json::array({condition})}}}};
+    (void)m_client.patch(coreV1("nodes").named(node).sub("status"), PatchType::Strategic, status);
 }
 
 void AgentStand::makePod(const std::string &name, json spec, json metadata)

@@ -56,6 +56,7 @@ public:
 
 private:
     void post(std::function<void()> function);
+    void beat(const std::string &node);
 
     cluster::KubeClient &m_client;
     QTemporaryDir m_folder;
@@ -63,6 +64,7 @@ private:
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> m_guard;
     std::thread m_thread;
     std::unique_ptr<cluster::local::NodeAgent> m_agent;
+    std::jthread m_heartbeat;
 };
 
 } // namespace tests
