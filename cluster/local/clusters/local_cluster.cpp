@@ -19,14 +19,14 @@ void nobodyAsks(std::string_view /*stage*/, double /*done*/) {}
 
 struct LocalCluster::Private
 {
-    Private(const LocalClusterSurroundings &s, fs::path dir, ClusterRecord r)
+    Private(const LocalClusterSurroundings &s, fs::path dir, KeptCluster r)
         : surroundings(s), folder(std::move(dir)), record(std::move(r))
     {
     }
 
     [[nodiscard]] ControlPlaneOptions controlPlaneOptions(const AddressPlan &plan) const;
     Status run(const StageHandler &onStage, const CancelToken &cancel);
-    Status keep(ClusterRecord changed);
+    Status keep(KeptCluster changed);
     void setState(std::string name, std::string message = {});
     [[nodiscard]] std::shared_ptr<ClusterParts> runningParts() const;
 
@@ -35,7 +35,7 @@ struct LocalCluster::Private
 
     std::mutex lifecycle; ///< one start or stop at a time; who comes meanwhile waits for its end
     mutable std::mutex mutex; ///< guards what follows; never held during a call
-    ClusterRecord record;
+    KeptCluster record;
     std::string stateName = "stopped";
     std::string message;
     std::string address;
@@ -51,7 +51,7 @@ void LocalCluster::Private::setState(std::string name, std::string text)
     message = std::move(text);
 }
 
-Status LocalCluster::Private::keep(ClusterRecord changed)
+Status LocalCluster::Private::keep(KeptCluster changed)
 {
     if (Status written = writeRecord(folder, changed); !written)
         return written;
@@ -107,8 +107,7 @@ Status LocalCluster::Private::run(const StageHandler &onStage, const CancelToken
     return {};
 }
 
-LocalCluster::LocalCluster(const LocalClusterSurroundings &surroundings, fs::path folder,
-                           ClusterRecord record)
+LocalCluster::LocalCluster(const LocalClusterSurroundings &surroundings, fs::path folder, KeptCluster record)
     : d(std::make_unique<Private>(surroundings, std::move(folder), std::move(record)))
 {
 }
@@ -157,7 +156,7 @@ void LocalCluster::stop()
 
 Status LocalCluster::update(const ClusterSpec &spec)
 {
-    ClusterRecord changed = d->record;
+    KeptCluster changed = d->record;
     const bool needsRestart = changed.spec.rayOperator != spec.rayOperator;
     changed.spec = spec;
     if (Status kept = d->keep(std::move(changed)); !kept || !needsRestart)
@@ -170,9 +169,9 @@ Status LocalCluster::createPool(const PoolSpec &pool, const CancelToken &cancel)
 {
     if (Status running = start(nobodyAsks, {}); !running)
         return running;
-    ClusterRecord changed = d->record;
+    KeptCluster changed = d->record;
     std::erase_if(changed.pools, [&](const PoolSpec &other) { return other.name == pool.name; });
-    const ClusterRecord before = changed;
+    const KeptCluster before = changed;
     changed.pools.push_back(pool);
     if (Status kept = d->keep(changed); !kept)
         return kept;
@@ -190,7 +189,7 @@ Status LocalCluster::updatePool(const PoolSpec &pool, const CancelToken &cancel)
 {
     if (Status running = start(nobodyAsks, {}); !running)
         return running;
-    ClusterRecord changed = d->record;
+    KeptCluster changed = d->record;
     const auto found = std::ranges::find(changed.pools, pool.name, &PoolSpec::name);
     if (found == changed.pools.end())
         return fail(ErrorCode::NotFound, "cluster " + d->record.spec.name + " has no pool " + pool.name);
@@ -213,7 +212,7 @@ Status LocalCluster::deletePool(const std::string &pool, const CancelToken &canc
     const Status gone = d->runningParts()->nodePools().deletePool(pool, cancel);
     if (!gone && gone.error().code != ErrorCode::NotFound)
         return gone;
-    ClusterRecord changed = d->record;
+    KeptCluster changed = d->record;
     std::erase_if(changed.pools, [&](const PoolSpec &other) { return other.name == pool; });
     return d->keep(std::move(changed));
 }

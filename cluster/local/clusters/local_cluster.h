@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cluster/local/clusters/cluster_record.h"
+#include "cluster/local/clusters/kept_cluster.h"
 #include "cluster/local/controlplane/control_plane.h"
 #include "cluster/local/nodes/node_pools.h"
 
@@ -58,7 +58,7 @@ class LocalCluster
 {
 public:
     LocalCluster(const LocalClusterSurroundings &surroundings, std::filesystem::path folder,
-                 ClusterRecord record);
+                 KeptCluster record);
     ~LocalCluster(); ///< stop()
     LocalCluster(const LocalCluster &) = delete;
     LocalCluster &operator=(const LocalCluster &) = delete;

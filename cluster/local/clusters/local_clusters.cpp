@@ -20,7 +20,7 @@ struct LocalClusters::Private
     [[nodiscard]] Result<std::shared_ptr<LocalCluster>> find(const std::string &id) const;
     /// The one of this id, or a new one with a free range of addresses.
     Result<std::shared_ptr<LocalCluster>> findOrAdd(const ClusterSpec &spec);
-    void add(const std::string &id, ClusterRecord record);
+    void add(const std::string &id, KeptCluster record);
 
     LocalClusterSurroundings surroundings;
     const fs::path folder;
@@ -40,7 +40,7 @@ Result<std::shared_ptr<LocalCluster>> LocalClusters::Private::find(const std::st
     return found->second;
 }
 
-void LocalClusters::Private::add(const std::string &id, ClusterRecord record)
+void LocalClusters::Private::add(const std::string &id, KeptCluster record)
 {
     indices[id] = record.index;
     clusters[id] = std::make_shared<LocalCluster>(surroundings, folder / id, std::move(record));

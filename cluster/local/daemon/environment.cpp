@@ -20,6 +20,8 @@ environmentFor(const LocalPaths &paths, const DaemonState &state, const std::str
         {"CLOUDSDK_AUTH_ACCESS_TOKEN", token},
         {"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", paths.caBundle().string()},
         {"CURL_CA_BUNDLE", paths.caBundle().string()},
+        // Where this is set, gcloud's HTTP library believes it instead of gcloud.
+        {"REQUESTS_CA_BUNDLE", paths.caBundle().string()},
         {"CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK", "1"},
         {"CLOUDSDK_CORE_DISABLE_USAGE_REPORTING", "1"},
         {"CLOUDSDK_SURVEY_DISABLE_PROMPTS", "1"},

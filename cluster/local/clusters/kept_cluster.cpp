@@ -1,4 +1,4 @@
-#include "cluster/local/clusters/cluster_record.h"
+#include "cluster/local/clusters/kept_cluster.h"
 
 #include "cluster/local/daemon/local_paths.h"
 
@@ -18,7 +18,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ClusterSpec, id, project, locati
                                                 autopilot, rayOperator, gcsFuse, horizontalPodAutoscaling,
                                                 httpLoadBalancing, dataplaneV2, managedPrometheus,
                                                 nodeAutoProvisioning, workloadPool, labels)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClusterRecord, spec, index, pools)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeptCluster, spec, index, pools)
 
 namespace {
 
@@ -29,18 +29,18 @@ std::filesystem::path fileIn(const std::filesystem::path &folder)
 
 } // namespace
 
-Status writeRecord(const std::filesystem::path &folder, const ClusterRecord &record)
+Status writeRecord(const std::filesystem::path &folder, const KeptCluster &record)
 {
     return writeWholeFile(fileIn(folder), nlohmann::json(record).dump(2) + "\n");
 }
 
-Result<ClusterRecord> readRecord(const std::filesystem::path &folder)
+Result<KeptCluster> readRecord(const std::filesystem::path &folder)
 {
     const Result<std::string> text = readSmallFile(fileIn(folder), std::size_t{16} << 20);
     if (!text)
         return tl::unexpected(text.error());
     try {
-        return nlohmann::json::parse(*text).get<ClusterRecord>();
+        return nlohmann::json::parse(*text).get<KeptCluster>();
     } catch (const nlohmann::json::exception &error) {
         return fail(ErrorCode::DataLoss,
                     fileIn(folder).string() + " can't be read (" + error.what()

@@ -7,16 +7,16 @@
 namespace cluster::local {
 
 /// What is kept of a cluster in its folder (cluster.json), so that the next process brings it back.
-struct ClusterRecord
+struct KeptCluster
 {
     ClusterSpec spec;
     int index = 0; ///< of its AddressPlan
     std::vector<PoolSpec> pools;
 };
 
-[[nodiscard]] Status writeRecord(const std::filesystem::path &folder, const ClusterRecord &record);
+[[nodiscard]] Status writeRecord(const std::filesystem::path &folder, const KeptCluster &record);
 
 /// Errors: NotFound, DataLoss (the file can't be understood).
-[[nodiscard]] Result<ClusterRecord> readRecord(const std::filesystem::path &folder);
+[[nodiscard]] Result<KeptCluster> readRecord(const std::filesystem::path &folder);
 
 } // namespace cluster::local
