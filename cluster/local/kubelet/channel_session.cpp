@@ -41,7 +41,13 @@ public:
                 handler(std::make_error_code(std::errc::broken_pipe));
             });
     }
-    void shutdownWrite() override { m_isOurEndSaid = true; } // the protocol has no word for it from this side
+    /// The protocol has no word for it from this side: who reads gets the end, too, so that the stream is
+    /// over.
+    void shutdownWrite() override
+    {
+        m_isOurEndSaid = true;
+        m_inbound->finish(std::make_error_code(std::errc::no_message_available));
+    }
     void close() override
     {
         m_isOurEndSaid = true;
@@ -129,7 +135,7 @@ void ChannelSession::writeNext()
     if (m_isWriting || m_isEnded)
         return;
     if (m_outgoing.empty()) {
-        if (m_isFinishing)
+        if (m_isFinishing && !std::exchange(m_isClosing, true))
             m_socket->close([self = shared_from_this()](std::error_code) { self->end(); });
         return;
     }

@@ -45,6 +45,7 @@ private:
     bool m_isReading = false;
     bool m_isWriting = false;
     bool m_isFinishing = false;
+    bool m_isClosing = false; ///< Beast takes one close only.
     bool m_isEnded = false;
 };
 

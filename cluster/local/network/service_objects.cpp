@@ -33,7 +33,7 @@ std::vector<ServiceFacts::Port> tcpPorts(const Json &list)
         if (!protocol.empty() && protocol != "TCP")
             continue;
         const Json &number = member(entry, "port");
-        const bool isPort = number.is_number_unsigned() && number.get<std::uint64_t>() <= 65535;
+        const bool isPort = number.is_number_integer() && number >= 0 && number <= 65535;
         ports.push_back({text(entry, "name"), isPort ? number.get<std::uint16_t>() : std::uint16_t{0}});
     }
     return ports;

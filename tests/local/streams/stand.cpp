@@ -1,0 +1,220 @@
+// What the local target's streams are made of, with this machine's shell as every container, for the scripts
+// beside it. Prints one line of JSON with where everything is, then obeys lines of JSON on standard input
+// (objects for the table of services) until that ends.
+
+#include "cluster/kube/kube_client.h"
+#include "cluster/local/controlplane/certificates.h"
+#include "cluster/local/kubelet/kubelet_server.h"
+#include "cluster/local/kubelet/metrics_api.h"
+#include "cluster/local/network/egress_proxy.h"
+#include "cluster/local/network/service_ports.h"
+#include "cluster/local/network/service_table.h"
+#include "cluster/local/network/service_watch.h"
+#include "shell_pods.h"
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <unistd.h>
+
+using namespace cluster;
+using namespace cluster::local;
+using Json = nlohmann::json;
+
+namespace {
+
+struct Arguments
+{
+    std::filesystem::path dir;
+    int index = AddressPlan::maxClusters - 1; // the local target itself begins with the first
+    std::vector<std::string> pods; // namespace/name=10.x
+    std::string kubeUrl;
+    std::string kubeCa;
+    std::string kubeToken;
+    std::string kubeletClientCa; // PEM file; empty: of our own authority
+    std::string kubeletClientName = "kube-apiserver-kubelet-client";
+};
+
+Arguments parse(int argc, char **argv)
+{
+    Arguments arguments;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string name = argv[i];
+        const std::string value = argv[i + 1];
+        if (name == "--dir")
+            arguments.dir = value;
+        else if (name == "--index")
+            arguments.index = std::stoi(value);
+        else if (name == "--pod")
+            arguments.pods.push_back(value);
+        else if (name == "--kube-url")
+            arguments.kubeUrl = value;
+        else if (name == "--kube-ca")
+            arguments.kubeCa = value;
+        else if (name == "--kube-token")
+            arguments.kubeToken = value;
+        else if (name == "--client-ca")
+            arguments.kubeletClientCa = value;
+        else if (name == "--client-name")
+            arguments.kubeletClientName = value;
+    }
+    return arguments;
+}
+
+std::string readFile(const std::filesystem::path &path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return {(std::istreambuf_iterator<char>(file)), {}};
+}
+
+void writeFile(const std::filesystem::path &path, const std::string &text)
+{
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+template<typename T>
+T must(Result<T> result)
+{
+    if (!result) {
+        std::cerr << result.error().message << std::endl;
+        std::_Exit(2);
+    }
+    return std::move(*result);
+}
+
+void must(const Status &status)
+{
+    if (!status) {
+        std::cerr << status.error().message << std::endl;
+        std::_Exit(2);
+    }
+}
+
+Json nodes()
+{
+    return Json::array({{{"metadata", {{"name", "node-1"}, {"labels", {{"pool", "a"}}}}}},
+                        {{"metadata", {{"name", "node-2"}, {"labels", {{"pool", "b"}}}}}}});
+}
+
+void obey(const Json &line, ServiceTable &table)
+{
+    if (line.contains("service"))
+        table.applyService(line["service"]);
+    if (line.contains("slice"))
+        table.applyEndpointSlice(line["slice"]);
+    if (line.contains("removeService"))
+        table.removeService("default", line["removeService"]);
+}
+
+/// All servers of one cluster, on their own thread.
+class Stand
+{
+public:
+    explicit Stand(const Arguments &a)
+        : m_plan(must(AddressPlan::forCluster(a.index))), m_table(m_plan), m_pods(m_io, a.dir / "logs")
+    {
+        const auto now = std::chrono::system_clock::now();
+        std::filesystem::create_directories(a.dir / "logs");
+        auto authority = must(CertificateAuthority::create("stand", now));
+        const PemPair server = must(authority.issue(
+            {"kubelet", {}, {"localhost", "metrics-server.kube-system.svc"}, {"127.0.0.1"}, true}, now));
+        const PemPair client = must(authority.issue({a.kubeletClientName, {}, {}, {}, false}, now));
+        const PemPair stranger = must(authority.issue({"stranger", {}, {}, {}, false}, now));
+        writeFile(a.dir / "client.crt", client.certificate);
+        writeFile(a.dir / "client.key", client.key);
+        const PemPair front = must(authority.issue({"front-proxy-client", {}, {}, {}, false}, now));
+        writeFile(a.dir / "front.crt", front.certificate);
+        writeFile(a.dir / "front.key", front.key);
+        writeFile(a.dir / "stranger.crt", stranger.certificate);
+        writeFile(a.dir / "stranger.key", stranger.key);
+        writeFile(a.dir / "ca.crt", authority.pem().certificate);
+        const std::string clientCa
+            = a.kubeletClientCa.empty() ? authority.pem().certificate : readFile(a.kubeletClientCa);
+
+        for (const std::string &pod : a.pods) {
+            const std::size_t slash = pod.find('/');
+            const std::size_t equals = pod.find('=');
+            const Ipv4 address = Ipv4::parse(pod.substr(equals + 1)).value();
+            m_pods.add(pod.substr(0, slash), pod.substr(slash + 1, equals - slash - 1),
+                       onThisMachine(address).text());
+        }
+        KubeletServerOptions kubelet{m_plan,     0,        server.certificate,
+                                     server.key, clientCa, a.kubeletClientName};
+        m_kubelet = std::make_unique<KubeletServer>(m_io, kubelet, m_pods, [this](Ipv4 address) {
+            const bool isKnown = address.value - m_plan.nodes().first.value == 0x105; // 10.x.1.5
+            return isKnown ? std::optional<std::string>("node-1") : std::nullopt;
+        });
+        must(m_kubelet->listen());
+        EgressProxyOptions egress{(a.dir / "egress.sock").string(), m_plan, m_kubelet->address()};
+        m_egress = std::make_unique<EgressProxy>(m_io, egress, m_table);
+        must(m_egress->listen());
+        m_ports = std::make_unique<ServicePorts>(m_io, m_table);
+        MetricsApiOptions metrics{m_plan, server.certificate, server.key, authority.pem().certificate,
+                                  clientCa};
+        m_metrics = std::make_unique<MetricsApi>(m_io, metrics, m_pods, nodes);
+        must(m_metrics->listen());
+    }
+
+    void watch(const Arguments &a)
+    {
+        m_client
+            = std::make_unique<KubeClient>(m_http, KubeEndpoint{a.kubeUrl, a.kubeCa, a.kubeToken, {}, {}});
+        m_watch = std::make_unique<ServiceWatch>(*m_client, m_table);
+        must(m_metrics->registerWith(*m_client));
+    }
+
+    [[nodiscard]] Json description(const Arguments &a) const
+    {
+        return {{"kubeletPort", m_kubelet->address().port},
+                {"metrics",
+                 onThisMachine(m_plan.controlPlane()).text() + ":" + std::to_string(m_metrics->port())},
+                {"egressSocket", (a.dir / "egress.sock").string()},
+                {"node", Ipv4{m_plan.nodes().first.value + 0x105}.text()},
+                {"otherNode", Ipv4{m_plan.nodes().first.value + 0x106}.text()},
+                {"pods", m_plan.pods().text()},
+                {"services", m_plan.services().text()}};
+    }
+
+    boost::asio::io_context &io() { return m_io; }
+    ServiceTable &table() { return m_table; }
+
+private:
+    boost::asio::io_context m_io{1};
+    AddressPlan m_plan;
+    ServiceTable m_table;
+    ShellPods m_pods;
+    std::unique_ptr<KubeletServer> m_kubelet;
+    std::unique_ptr<EgressProxy> m_egress;
+    std::unique_ptr<ServicePorts> m_ports;
+    std::unique_ptr<MetricsApi> m_metrics;
+    HttpClient m_http;
+    std::unique_ptr<KubeClient> m_client;
+    std::unique_ptr<ServiceWatch> m_watch;
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    ::signal(SIGPIPE, SIG_IGN);
+    const Arguments arguments = parse(argc, argv);
+    Stand stand(arguments);
+    auto guard = boost::asio::make_work_guard(stand.io());
+    std::thread thread([&stand] { stand.io().run(); });
+    if (!arguments.kubeUrl.empty())
+        stand.watch(arguments);
+    std::cout << stand.description(arguments).dump() << std::endl;
+    std::string line;
+    while (std::getline(std::cin, line)) {
+        const Json command = Json::parse(line, nullptr, false);
+        obey(command, stand.table());
+        std::cout << "ok" << std::endl;
+    }
+    guard.reset();
+    stand.io().stop();
+    thread.join();
+    return 0;
+}
