@@ -256,7 +256,7 @@ Json nodeTaints(const PoolSpec &pool)
         add("nvidia.com/gpu", "present", "NoSchedule");
     if (!pool.computeClass.empty())
         add("cloud.google.com/compute-class", pool.computeClass, "NoSchedule");
-    if (pool.provisioning == Provisioning::Spot && pool.isAutoCreated)
+    if (pool.provisioning == Provisioning::Spot && pool.isAutoCreated && pool.computeClass.empty())
         add("cloud.google.com/gke-spot", "true", "NoSchedule");
     for (const NodeTaint &taint : pool.taints)
         add(taint.key, taint.value, taint.effect);

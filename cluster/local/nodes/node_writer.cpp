@@ -187,6 +187,16 @@ Result<bool> NodeWriter::isEmpty(const std::string &node, const CancelToken &can
                        [](const Json &pod) { return isOfDaemonSet(pod) || hasEnded(pod); });
 }
 
+bool NodeWriter::hasTaint(const std::string &node, const std::string &key, const CancelToken &cancel)
+{
+    const Result<Json> object = m_client.get(nodePath(node), writing(cancel));
+    if (!object)
+        return false;
+    const Json taints = object->value("spec", Json::object()).value("taints", Json::array());
+    return std::any_of(taints.begin(), taints.end(),
+                       [&](const Json &taint) { return taint.value("key", std::string()) == key; });
+}
+
 void NodeWriter::evict(const Json &pod, const CancelToken &cancel)
 {
     const std::string name = textAt(pod, "metadata", "name");

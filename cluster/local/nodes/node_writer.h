@@ -49,6 +49,7 @@ public:
     /// True when nothing on the node would be lost any more: no pod that is not ended, those of DaemonSets
     /// aside.
     Result<bool> isEmpty(const std::string &node, const CancelToken &cancel);
+    [[nodiscard]] bool hasTaint(const std::string &node, const std::string &key, const CancelToken &cancel);
     /// The node is no more: its pods fail and are deleted at once, as the pod garbage collector does it.
     void dropPods(const std::string &node, const CancelToken &cancel);
 

@@ -218,17 +218,21 @@ void NodePools::Private::shrink(Pool &pool, int count, const CancelToken &cancel
     retire(pool, choose(pool, count, cancel), true, cancel);
 }
 
-/// Which nodes go: those without work first, then the youngest.
+/// Which nodes go: those that the autoscaler has marked first, then those without work, then the youngest.
 std::vector<NodePools::Private::Machine> NodePools::Private::choose(Pool &pool, int count,
                                                                     const CancelToken &cancel)
 {
     std::vector<Machine> machines = machinesOf(pool);
     std::sort(machines.begin(), machines.end(),
               [](const Machine &a, const Machine &b) { return a.slot > b.slot; });
-    if (count < static_cast<int>(machines.size()))
+    if (count < static_cast<int>(machines.size())) {
         std::stable_partition(machines.begin(), machines.end(), [&](const Machine &machine) {
             return m_writer.isEmpty(machine.identity.name, cancel).value_or(false);
         });
+        std::stable_partition(machines.begin(), machines.end(), [&](const Machine &machine) {
+            return m_writer.hasTaint(machine.identity.name, "ToBeDeletedByClusterAutoscaler", cancel);
+        });
+    }
     machines.resize(static_cast<std::size_t>(count));
     return machines;
 }

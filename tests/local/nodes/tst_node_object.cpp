@@ -117,13 +117,14 @@ private slots:
         QVERIFY(!gpu["metadata"]["labels"].contains("cloud.google.com/gke-tpu-topology"));
     }
 
-    void anAutoCreatedSpotPoolOfAClassIsTainted()
+    void autoCreatedPoolsAreTaintedByClassOrAsSpot()
     {
         PoolSpec pool = gpuPool();
         pool.isAutoCreated = true;
+        QVERIFY(hasTaint(node(pool, {24, 96}), "cloud.google.com/gke-spot", "true", "NoSchedule"));
         pool.computeClass = "cheap";
         const Json object = node(pool, {24, 96});
-        QVERIFY(hasTaint(object, "cloud.google.com/gke-spot", "true", "NoSchedule"));
+        QVERIFY(!hasTaint(object, "cloud.google.com/gke-spot", "true", "NoSchedule"));
         QVERIFY(hasTaint(object, "cloud.google.com/compute-class", "cheap", "NoSchedule"));
         QVERIFY(object["metadata"]["labels"]["cloud.google.com/compute-class"] == "cheap");
     }
