@@ -33,7 +33,7 @@ struct ControlPlaneOptions
     std::vector<ControlPlaneToken> tokens; ///< besides the admin token, which start() makes and keeps
     bool controllers = true; ///< kube-controller-manager and kube-scheduler too
     bool ray = true; ///< KubeRay's CRDs and operator too, as GKE's add-on RayOperator (needs controllers)
-    std::chrono::seconds startTimeout{120};
+    std::chrono::seconds startTimeout{300}; ///< a busy machine may need minutes;
 };
 
 /// How clients reach the API server. The port is kept over restarts unless somebody else has taken it.

@@ -15,7 +15,7 @@ constexpr const char *etcdClients = "unix://client.sock:0";
 constexpr const char *etcdPeers = "unix://peer.sock:0";
 
 /// Go's collector: less memory for a little more of the processor. Found by measuring, docs/adr/0004.
-constexpr const char *thriftyCollector = "GOGC=30";
+constexpr const char *thriftyCollector = "GOGC=50";
 
 std::string joined(std::initializer_list<const char *> words)
 {

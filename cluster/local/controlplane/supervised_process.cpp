@@ -134,7 +134,9 @@ void SupervisedProcess::noticeEnd(Clock::time_point now)
     m_lastExit = describeExit(status);
     std::string message = name() + " ended: " + m_lastExit;
     if (!m_isStopping) {
-        if (const std::string words = lastWords(m_log.tail()); !words.empty())
+        const bool wasKilled
+            = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; // then no word of it says why
+        if (const std::string words = lastWords(m_log.tail()); !words.empty() && !wasKilled)
             message += "; its last words: " + words;
         message += " (log: " + m_log.file().string() + ")";
     }
