@@ -133,6 +133,7 @@ NodeAgentOptions ClusterParts::Private::agentOptions() const
     options.kubernetesServiceHost = "127.0.0.1";
     options.kubernetesServicePort = endpoint.port;
     options.allowProcess = surroundings.allowsProcesses;
+    options.hostsOf = [this](const std::string &nameSpace) { return services.hostsText(nameSpace); };
     options.diskFolder = [disks = folder / "disks"](const std::string &name) -> Result<fs::path> {
         std::error_code error;
         fs::create_directories(disks / name, error); // a Kubernetes name: no slash, no dots alone

@@ -20,7 +20,9 @@ struct LocalClusters::Private
     [[nodiscard]] Result<std::shared_ptr<LocalCluster>> find(const std::string &id) const;
     /// The one of this id, or a new one with a free range of addresses.
     Result<std::shared_ptr<LocalCluster>> findOrAdd(const ClusterSpec &spec);
-    void add(const std::string &id, KeptCluster record);
+    void add(KeptCluster kept);
+    /// Short, since the paths of Unix sockets in it must be; ids are random from the first digit on.
+    [[nodiscard]] fs::path folderOf(const std::string &id) const { return folder / id.substr(0, 16); }
 
     LocalClusterSurroundings surroundings;
     const fs::path folder;
@@ -40,10 +42,11 @@ Result<std::shared_ptr<LocalCluster>> LocalClusters::Private::find(const std::st
     return found->second;
 }
 
-void LocalClusters::Private::add(const std::string &id, KeptCluster record)
+void LocalClusters::Private::add(KeptCluster kept)
 {
-    indices[id] = record.index;
-    clusters[id] = std::make_shared<LocalCluster>(surroundings, folder / id, std::move(record));
+    const std::string id = kept.spec.id;
+    indices[id] = kept.index;
+    clusters[id] = std::make_shared<LocalCluster>(surroundings, folderOf(id), std::move(kept));
 }
 
 Result<std::shared_ptr<LocalCluster>> LocalClusters::Private::findOrAdd(const ClusterSpec &spec)
@@ -62,12 +65,12 @@ Result<std::shared_ptr<LocalCluster>> LocalClusters::Private::findOrAdd(const Cl
                     "the local target holds " + std::to_string(AddressPlan::maxClusters)
                         + " clusters at most: delete one first");
     std::error_code error;
-    fs::create_directories(folder / spec.id, error);
-    fs::permissions(folder / spec.id, fs::perms::owner_all, error);
+    fs::create_directories(folderOf(spec.id), error);
+    fs::permissions(folderOf(spec.id), fs::perms::owner_all, error);
     if (error)
         return fail(ErrorCode::ResourceExhausted,
-                    "can't make " + (folder / spec.id).string() + ": " + error.message());
-    add(spec.id, {spec, index, {}});
+                    "can't make " + folderOf(spec.id).string() + ": " + error.message());
+    add({spec, index, {}});
     return clusters[spec.id];
 }
 
@@ -85,17 +88,16 @@ void LocalClusters::resume()
 {
     std::error_code error;
     for (const auto &entry : fs::directory_iterator(d->folder, error)) {
-        const std::string id = entry.path().filename().string();
         auto record = readRecord(entry.path());
         if (!record) {
             // A folder without a record is what a crash left of a cluster that was being made: the operation
             // that is taken on makes it again.
             if (record.error().code != ErrorCode::NotFound)
-                d->surroundings.log(id, record.error().message);
+                d->surroundings.log(entry.path().filename().string(), record.error().message);
             continue;
         }
         const std::scoped_lock lock(d->mutex);
-        d->add(id, std::move(*record));
+        d->add(std::move(*record));
     }
     const std::scoped_lock lock(d->mutex);
     for (const auto &[id, cluster] : d->clusters)
@@ -164,10 +166,10 @@ Status LocalClusters::deleteCluster(const std::string &clusterId, const StageHan
     onStage("ending the control plane", 0.2);
     cluster->stop();
     std::error_code error;
-    fs::remove_all(d->folder / clusterId, error);
+    fs::remove_all(d->folderOf(clusterId), error);
     if (error)
         return fail(ErrorCode::Internal,
-                    "can't remove " + (d->folder / clusterId).string() + ": " + error.message());
+                    "can't remove " + d->folderOf(clusterId).string() + ": " + error.message());
     const std::scoped_lock lock(d->mutex);
     d->clusters.erase(clusterId);
     d->indices.erase(clusterId);

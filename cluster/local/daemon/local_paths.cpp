@@ -91,7 +91,7 @@ Result<LocalPaths> localPaths(const std::string &given)
         root = data / "slipway" / "local";
     }
     LocalPaths paths{fs::absolute(root).lexically_normal()};
-    // The longest socket: clusters/<40 characters>/run/egress.sock
+    // The longest socket: clusters/<16 digits>/run/egress.sock, and room for one of a pod.
     constexpr std::size_t below = 70;
     if (paths.root.string().size() + below > sizeof(sockaddr_un::sun_path))
         return fail(ErrorCode::FailedPrecondition,

@@ -113,7 +113,7 @@ def serve_and_ask(target):
         assert answer["choices"][0]["message"]["content"], answer
         assert answer["usage"]["completion_tokens"] > 0, answer
     log = target.kubectl("logs", "deployment/chat").stdout
-    assert "small-model" in log, log
+    assert "Application startup complete" in log, log
     kill_the_engine(target)
     target.kubectl("wait", "--for=condition=Complete", "job/once", "--timeout", "120s")
     assert target.kubectl("logs", "job/once").stdout == "said v6e-16\n"
@@ -165,7 +165,11 @@ def main():
         target.need_control_plane()
         begun = time.monotonic()
         for step in (cluster_and_slice, serve_and_ask, crash_and_come_back, take_away):
-            step(target)
+            try:
+                step(target)
+            except AssertionError:
+                print(target.kubectl("describe", "pods", check=False).stdout)
+                raise
             print(f"{step.__name__}: done after {time.monotonic() - begun:.1f} s", flush=True)
 
 
