@@ -4,6 +4,8 @@
 
 #include "cluster/kube/kube_client.h"
 #include "cluster/local/controlplane/certificates.h"
+#include "cluster/local/controlplane/control_plane.h"
+#include "cluster/local/controlplane/control_plane_programs.h"
 #include "cluster/local/kubelet/kubelet_server.h"
 #include "cluster/local/kubelet/metrics_api.h"
 #include "cluster/local/network/egress_proxy.h"
@@ -26,16 +28,14 @@ using Json = nlohmann::json;
 
 namespace {
 
+constexpr const char *kubeletClient = "kube-apiserver-kubelet-client"; // whom a real apiserver comes as
+
 struct Arguments
 {
     std::filesystem::path dir;
     int index = AddressPlan::maxClusters - 1; // the local target itself begins with the first
     std::vector<std::string> pods; // namespace/name=10.x
-    std::string kubeUrl;
-    std::string kubeCa;
-    std::string kubeToken;
-    std::string kubeletClientCa; // PEM file; empty: of our own authority
-    std::string kubeletClientName = "kube-apiserver-kubelet-client";
+    bool hasControlPlane = false; // a real one, which calls us
 };
 
 Arguments parse(int argc, char **argv)
@@ -50,16 +50,8 @@ Arguments parse(int argc, char **argv)
             arguments.index = std::stoi(value);
         else if (name == "--pod")
             arguments.pods.push_back(value);
-        else if (name == "--kube-url")
-            arguments.kubeUrl = value;
-        else if (name == "--kube-ca")
-            arguments.kubeCa = value;
-        else if (name == "--kube-token")
-            arguments.kubeToken = value;
-        else if (name == "--client-ca")
-            arguments.kubeletClientCa = value;
-        else if (name == "--client-name")
-            arguments.kubeletClientName = value;
+        else if (name == "--control-plane")
+            arguments.hasControlPlane = value == "yes";
     }
     return arguments;
 }
@@ -121,7 +113,7 @@ public:
         auto authority = must(CertificateAuthority::create("stand", now));
         const PemPair server = must(authority.issue(
             {"kubelet", {}, {"localhost", "metrics-server.kube-system.svc"}, {"127.0.0.1"}, true}, now));
-        const PemPair client = must(authority.issue({a.kubeletClientName, {}, {}, {}, false}, now));
+        const PemPair client = must(authority.issue({kubeletClient, {}, {}, {}, false}, now));
         const PemPair stranger = must(authority.issue({"stranger", {}, {}, {}, false}, now));
         writeFile(a.dir / "client.crt", client.certificate);
         writeFile(a.dir / "client.key", client.key);
@@ -131,9 +123,10 @@ public:
         writeFile(a.dir / "stranger.crt", stranger.certificate);
         writeFile(a.dir / "stranger.key", stranger.key);
         writeFile(a.dir / "ca.crt", authority.pem().certificate);
+        if (a.hasControlPlane)
+            startControlPlane(a);
         const std::string clientCa
-            = a.kubeletClientCa.empty() ? authority.pem().certificate : readFile(a.kubeletClientCa);
-
+            = a.hasControlPlane ? readFile(m_endpoint.kubeletClientCa) : authority.pem().certificate;
         for (const std::string &pod : a.pods) {
             const std::size_t slash = pod.find('/');
             const std::size_t equals = pod.find('=');
@@ -141,8 +134,7 @@ public:
             m_pods.add(pod.substr(0, slash), pod.substr(slash + 1, equals - slash - 1),
                        onThisMachine(address).text());
         }
-        KubeletServerOptions kubelet{m_plan,     0,        server.certificate,
-                                     server.key, clientCa, a.kubeletClientName};
+        KubeletServerOptions kubelet{m_plan, 0, server.certificate, server.key, clientCa, kubeletClient};
         m_kubelet = std::make_unique<KubeletServer>(m_io, kubelet, m_pods, [this](Ipv4 address) {
             const bool isKnown = address.value - m_plan.nodes().first.value == 0x105; // 10.x.1.5
             return isKnown ? std::optional<std::string>("node-1") : std::nullopt;
@@ -158,11 +150,13 @@ public:
         must(m_metrics->listen());
     }
 
-    void watch(const Arguments &a)
+    /// To be called while the io_context runs.
+    void joinControlPlane()
     {
-        m_client
-            = std::make_unique<KubeClient>(m_http, KubeEndpoint{a.kubeUrl, a.kubeCa, a.kubeToken, {}, {}});
+        m_client = std::make_unique<KubeClient>(
+            m_http, KubeEndpoint{m_endpoint.url, m_endpoint.caFile, m_endpoint.adminToken, {}, {}});
         m_watch = std::make_unique<ServiceWatch>(*m_client, m_table);
+        m_table.pin(m_plan.kubernetesService(), 443, {Ipv4{0x7F000001}, m_endpoint.port, {}});
         must(m_metrics->registerWith(*m_client));
     }
 
@@ -174,14 +168,38 @@ public:
                 {"egressSocket", (a.dir / "egress.sock").string()},
                 {"node", Ipv4{m_plan.nodes().first.value + 0x105}.text()},
                 {"otherNode", Ipv4{m_plan.nodes().first.value + 0x106}.text()},
-                {"pods", m_plan.pods().text()},
-                {"services", m_plan.services().text()}};
+                {"url", m_endpoint.url},
+                {"caFile", m_endpoint.caFile.string()},
+                {"token", m_endpoint.adminToken}};
     }
 
     boost::asio::io_context &io() { return m_io; }
     ServiceTable &table() { return m_table; }
 
 private:
+    void startControlPlane(const Arguments &a)
+    {
+        const auto programs = findControlPlanePrograms(controlPlaneFolders({}), false, false);
+        if (!programs) {
+            std::cerr << programs.error().message << std::endl;
+            std::_Exit(77);
+        }
+        ControlPlaneOptions options;
+        options.name = "streams";
+        options.dir = a.dir / "plane";
+        options.programs = *programs;
+        options.egressSocket = a.dir / "egress.sock";
+        options.serviceRange = m_plan.services().text();
+        options.advertiseAddress = m_plan.controlPlane().text();
+        options.controllers = false;
+        options.ray = false;
+        options.startTimeout = std::chrono::seconds(300);
+        m_plane = std::make_unique<ControlPlane>(options);
+        m_endpoint = must(m_plane->start());
+    }
+
+    std::unique_ptr<ControlPlane> m_plane;
+    ControlPlaneEndpoint m_endpoint;
     boost::asio::io_context m_io{1};
     AddressPlan m_plan;
     ServiceTable m_table;
@@ -204,8 +222,8 @@ int main(int argc, char **argv)
     Stand stand(arguments);
     auto guard = boost::asio::make_work_guard(stand.io());
     std::thread thread([&stand] { stand.io().run(); });
-    if (!arguments.kubeUrl.empty())
-        stand.watch(arguments);
+    if (arguments.hasControlPlane)
+        stand.joinControlPlane();
     std::cout << stand.description(arguments).dump() << std::endl;
     std::string line;
     while (std::getline(std::cin, line)) {
