@@ -174,6 +174,7 @@ Status runDaemon(const Options &options)
             stop();
     });
     clusters.resume();
+    gcp.start(); // after resume(): its operations look for the clusters
     spdlog::info("serves https://127.0.0.1:{} from {}", listener->port(), options.paths.root.string());
     io.run();
     spdlog::info("stopped");

@@ -149,7 +149,7 @@ ContainerService::Answer ContainerService::clusters(const ServerRequest &request
 ContainerService::Answer ContainerService::oneCluster(const ServerRequest &request, const Route &route)
 {
     if (request.method == "PUT")
-        return m_clusterMethods.update(route.project, route.cluster(), bodyOf(request));
+        return updateCluster(request, route);
     if (request.method == "DELETE")
         return m_clusterMethods.remove(route.project, route.cluster());
     if (request.method != "GET")
@@ -158,6 +158,21 @@ ContainerService::Answer ContainerService::oneCluster(const ServerRequest &reque
     if (!record)
         return tl::unexpected(record.error());
     return parts().show(std::move(*record));
+}
+
+/// Some updates of a cluster are of one of its pools: gcloud's autoscaling and upgrades.
+ContainerService::Answer ContainerService::updateCluster(const ServerRequest &request, const Route &route)
+{
+    const json body = bodyOf(request);
+    const json update = body.value("update", json::object());
+    const std::string pool = update.value("desiredNodePoolId", std::string());
+    if (update.contains("desiredNodePoolAutoscaling"))
+        return m_poolMethods.setAutoscaling(route.project, route.cluster(), pool,
+                                            {{"autoscaling", update["desiredNodePoolAutoscaling"]}});
+    if (update.contains("desiredNodeVersion"))
+        return m_poolMethods.update(route.project, route.cluster(), pool,
+                                    {{"nodeVersion", update["desiredNodeVersion"]}});
+    return m_clusterMethods.update(route.project, route.cluster(), body);
 }
 
 ContainerService::Answer ContainerService::clusterVerb(const ServerRequest &request, const Route &route)

@@ -28,6 +28,7 @@ private:
     Answer answer(const ServerRequest &request, const Route &route);
     Answer clusters(const ServerRequest &request, const Route &route);
     Answer oneCluster(const ServerRequest &request, const Route &route);
+    Answer updateCluster(const ServerRequest &request, const Route &route);
     Answer clusterVerb(const ServerRequest &request, const Route &route);
     Answer pools(const ServerRequest &request, const Route &route);
     Answer onePool(const ServerRequest &request, const Route &route);

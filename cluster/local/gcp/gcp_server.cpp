@@ -169,10 +169,14 @@ Result<std::unique_ptr<GcpServer>> GcpServer::open(GcpOptions options, ClusterHo
     const auto project = Projects(d->context).ensureFirst();
     if (!project)
         return fail(project.error().code, project.error().message);
+    return std::unique_ptr<GcpServer>(new GcpServer(std::move(d)));
+}
+
+void GcpServer::start()
+{
     d->faultsChanged(); // those that are on order from the last time
     for (const auto &[prefix, service] : d->services)
         service->start();
-    return std::unique_ptr<GcpServer>(new GcpServer(std::move(d)));
 }
 
 bool GcpServer::takes(const ServerRequest &request) const

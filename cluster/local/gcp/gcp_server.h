@@ -32,12 +32,15 @@ struct GcpOptions
 class GcpServer
 {
 public:
-    /// Opens the database, reads the catalogue, and takes on operations that were running when the last
-    /// process ended. `host` outlives it.
+    /// Opens the database. `host` outlives it.
     static Result<std::unique_ptr<GcpServer>> open(GcpOptions options, ClusterHost &host);
     ~GcpServer(); ///< stops
     GcpServer(const GcpServer &) = delete;
     GcpServer &operator=(const GcpServer &) = delete;
+
+    /// Takes on operations that were running when the last process ended, and faults on order. Call it once
+    /// `host` knows the clusters that there are.
+    void start();
 
     /// True for a path that is one of ours. The first segment decides: a prefix, or upload, resumable or
     /// download, which clients of storage put right behind the host.

@@ -34,6 +34,7 @@ public:
         if (!opened)
             throw std::runtime_error(opened.error().message);
         server = std::move(*opened);
+        server->start();
         auto listening = HttpListener::open(io, {}, [this](std::shared_ptr<ServerExchange> exchange) {
             server->handle(std::move(exchange));
         });

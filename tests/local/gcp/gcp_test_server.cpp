@@ -44,6 +44,7 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "%s\n", listener.error().message.c_str());
         return 1;
     }
+    (*server)->start();
     std::printf("%d\n", (*listener)->port());
     std::fflush(stdout);
 
