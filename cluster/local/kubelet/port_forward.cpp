@@ -27,7 +27,14 @@ public:
     {
         m_data->write(std::move(data), std::move(handler));
     }
-    void shutdownWrite() override { m_data->shutdownWrite(); }
+    /// The pod has ended its side. kubectl before 1.28 waits for the end of the error stream before it closes
+    /// its own.
+    void shutdownWrite() override
+    {
+        m_data->shutdownWrite();
+        if (m_error)
+            m_error->shutdownWrite();
+    }
     void close() override
     {
         if (!m_error)

@@ -276,6 +276,15 @@ class PortForwardTest(unittest.TestCase):
                 self.assertEqual(error.read_all(), b"")
                 session.close()
 
+    def test_a_pod_that_ends_first_ends_the_error_stream_too(self):
+        # kubectl 1.27 closes its own side only then.
+        with Backend(lambda sock: sock.sendall(b"bye")) as backend:
+            session = self.open()
+            data, error = self.connect(session, backend.port, 0)
+            self.assertEqual(data.read_all(), b"bye")
+            self.assertEqual(error.read_all(), b"")
+            session.close()
+
     def test_a_port_where_nobody_listens_is_told_and_the_session_goes_on(self):
         closed = socket.create_server((POD, 0))
         port = closed.getsockname()[1]
