@@ -2,6 +2,7 @@
 
 #include "cluster/local/nodes/background_tasks.h"
 #include "cluster/local/nodes/event_writer.h"
+#include "cluster/local/nodes/network_devices.h"
 #include "cluster/local/nodes/node_heartbeats.h"
 #include "cluster/local/nodes/node_object.h"
 #include "cluster/local/nodes/node_pools.h"
@@ -90,6 +91,7 @@ private:
     KubeClient &m_client;
     const NodePoolsOptions m_options;
     NodeWriter m_writer;
+    NetworkDevices m_devices;
     EventWriter m_events;
     CancelSource m_cancel;
 

@@ -53,7 +53,7 @@ int hostsOf(const PoolSpec &pool)
 }
 
 NodePools::Private::Private(KubeClient &client, NodePoolsOptions options)
-    : m_client(client), m_options(std::move(options)), m_writer(client), m_events(client),
+    : m_client(client), m_options(std::move(options)), m_writer(client), m_devices(client), m_events(client),
       m_heartbeats(client)
 {
 }
@@ -176,15 +176,15 @@ Status NodePools::Private::bring(Pool &pool, std::vector<Machine> machines, cons
             return tl::unexpected(uid.error());
         machine.uid = std::move(*uid);
         m_heartbeats.add(machine.identity.name, machine.uid);
-        return {};
+        return m_devices.publish(spec, machine.identity.name, machine.uid, cancel);
     });
-    if (made)
-        made = finishBoot(machines, cancel);
     {
-        const std::lock_guard lock(m_mutex);
+        const std::lock_guard lock(m_mutex); // before their boot ends: a fault may strike them from now on
         for (const Machine &machine : machines)
             pool.machines[machine.identity.name] = machine;
     }
+    if (made)
+        made = finishBoot(machines, cancel);
     if (!made)
         retire(pool, machines, false, m_cancel.get_token()); // none is left behind, also when cancelled
     return made;
@@ -252,6 +252,10 @@ void NodePools::Private::retire(Pool &pool, const std::vector<Machine> &machines
             return {};
         });
     }
+    const bool hasDevices = [&] {
+        const std::lock_guard lock(m_mutex);
+        return hasNetworkDriver(pool.spec);
+    }();
     // From here on all of it happens, whoever cancels: a node that is half gone helps nobody.
     const CancelToken own = m_cancel.get_token();
     (void)inParallel(machines.size(), callsAtOnce, [&](std::size_t i) -> Status {
@@ -259,6 +263,8 @@ void NodePools::Private::retire(Pool &pool, const std::vector<Machine> &machines
         m_heartbeats.remove(name);
         tell(m_options.listeners.onGone, name);
         m_writer.dropPods(name, own);
+        if (hasDevices)
+            m_devices.withdraw(name, own);
         (void)m_writer.remove(name, own);
         return {};
     });
@@ -294,6 +300,10 @@ Status NodePools::Private::relabel(Pool &pool, const PoolSpec &before, const Can
         Status done = m_writer.setLabels(name, labels, cancel);
         if (done && hasNewTaints)
             done = m_writer.changeTaints(name, now.taints, before.taints, cancel);
+        if (done)
+            done = m_devices.publish(now, name, machines[i].uid, cancel);
+        if (hasNetworkDriver(before) && !hasNetworkDriver(now))
+            m_devices.withdraw(name, cancel);
         return done;
     });
 }

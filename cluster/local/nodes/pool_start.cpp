@@ -1,6 +1,7 @@
 // What is there at the start, and looking things up.
 
 #include "cluster/kube/kube_client.h"
+#include "cluster/local/nodes/compute_class.h"
 #include "cluster/local/nodes/node_names.h"
 #include "cluster/local/nodes/node_pools_private.h"
 #include "cluster/local/nodes/parallel.h"
@@ -48,6 +49,10 @@ Status NodePools::Private::start(std::vector<PoolSpec> pools)
         const std::lock_guard lock(m_mutex);
         m_pools[pool.name] = std::move(entry);
     }
+    if (const Status installed = m_devices.installClasses(m_cancel.get_token()); !installed)
+        return installed;
+    if (const Status installed = installComputeClasses(m_client, m_cancel.get_token()); !installed)
+        return installed;
     KubeListOptions list;
     list.labelSelector = poolLabel;
     KubeCallOptions call;
@@ -81,14 +86,17 @@ Status NodePools::Private::adopt(const std::vector<Json> &nodes)
             return removed;
     }
     // While nobody breathed for them, the control plane may have given them up.
-    std::vector<Machine> adopted;
+    std::vector<std::pair<PoolSpec, Machine>> adopted;
     for (const PoolSpec &spec : specs()) {
         for (const Machine &machine : machinesOf(*find(spec.name)))
-            adopted.push_back(machine);
+            adopted.emplace_back(spec, machine);
     }
     return inParallel(adopted.size(), 4, [&](std::size_t i) -> Status {
-        const std::string &name = adopted[i].identity.name;
-        m_heartbeats.add(name, adopted[i].uid);
+        const auto &[spec, machine] = adopted[i];
+        const std::string &name = machine.identity.name;
+        m_heartbeats.add(name, machine.uid);
+        if (const Status published = m_devices.publish(spec, name, machine.uid, cancel); !published)
+            return published;
         const Result<std::string> readiness = m_writer.readiness(name, cancel);
         if (readiness && *readiness != "True") {
             const Status set = m_writer.setCondition(name, readyCondition(true, {}, unixTimeNow()), cancel);

@@ -194,6 +194,31 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(m_pools->pools().size(), std::size_t{2}, 120000);
     }
 
+    void theNextRuleOfAClassIsTakenWhereTheFirstIsOutOfStock()
+    {
+        m_scaler->isOutOfStock = true;
+        const Json computeClass = Json::parse(R"({"apiVersion":"cloud.google.com/v1","kind":"ComputeClass",
+            "metadata":{"name":"thrifty"},"spec":{"nodePoolAutoCreation":{"enabled":true},
+            "priorities":[{"machineFamily":"e2","spot":true},{"machineFamily":"e2"}]}})");
+        Result<Json> made = fail(ErrorCode::Unknown, "not tried");
+        for (int i = 0; i < 100 && !made; ++i) { // the definition is served a moment after it was made
+            made = client().create(apiGroup("cloud.google.com", "v1", "computeclasses"), computeClass);
+            if (!made)
+                QTest::qWait(200);
+        }
+        QVERIFY2(made.has_value(), made ? "" : made.error().message.c_str());
+        Json pod = podOf("classy", "1");
+        pod["spec"]["nodeSelector"] = {{"cloud.google.com/compute-class", "thrifty"}};
+        QVERIFY(make(pod));
+        QTRY_VERIFY_WITH_TIMEOUT(isScheduled("classy"), 120000);
+        QVERIFY(!eventOf("classy", "FailedScaleUp").empty());
+        const auto node = client().get(coreV1("nodes").named(nodeOf("classy")));
+        QVERIFY(node->at("metadata").at("labels").at("cloud.google.com/compute-class") == "thrifty");
+        QVERIFY(!node->at("metadata").at("labels").contains("cloud.google.com/gke-spot"));
+        drop("classy");
+        m_scaler->isOutOfStock = false;
+    }
+
     void whatIsOutOfStockIsToldAndTheNextIsTried()
     {
         m_scaler->isOutOfStock = true;

@@ -279,6 +279,37 @@ private slots:
             QCOMPARE(readiness(node), std::string("True"));
     }
 
+    void theSchedulerGivesTheNodesNetworkCardsToClaims()
+    {
+        PoolSpec pool = slicePool();
+        pool.name = "dra";
+        pool.labels = {{"cloud.google.com/gke-networking-dra-driver", "true"}};
+        QVERIFY(m_pools->createPool(pool).has_value());
+        const ResourcePath slices = apiGroup("resource.k8s.io", "v1", "resourceslices");
+        QCOMPARE(client().list(slices)->items.size(), std::size_t{4});
+        const Json claim
+            = Json::parse(R"({"metadata":{"name":"all-netdev"},"spec":{"spec":{"devices":{"requests":[
+            {"name":"req-netdev","exactly":{"deviceClassName":"netdev.google.com","allocationMode":"All"}}]}}}})");
+        QVERIFY(client()
+                    .create(apiGroup("resource.k8s.io", "v1", "resourceclaimtemplates", "default"), claim)
+                    .has_value());
+        QVERIFY(makePod(Json::parse(R"({"metadata":{"name":"net"},"spec":{
+            "nodeSelector":{"cloud.google.com/gke-nodepool":"dra"},
+            "tolerations":[{"key":"google.com/tpu","operator":"Exists"}],
+            "resourceClaims":[{"name":"netdev","resourceClaimTemplateName":"all-netdev"}],
+            "containers":[{"name":"c","image":"x","resources":{"claims":[{"name":"netdev"}]}}]}})")));
+        QTRY_VERIFY_WITH_TIMEOUT(!nodeOfPod("net").empty(), 60000);
+        const auto claims = client().list(apiGroup("resource.k8s.io", "v1", "resourceclaims", "default"));
+        QCOMPARE(claims->items.size(), std::size_t{1});
+        const Json results = claims->items[0]["status"]["allocation"]["devices"]["results"];
+        QCOMPARE(results.size(), std::size_t{2});
+        QVERIFY(results[0]["device"] == "net1" && results[1]["device"] == "net2");
+        QVERIFY(results[0]["pool"] == nodeOfPod("net"));
+        QVERIFY(client().remove(coreV1("pods", "default", "net"), forced()).has_value());
+        QVERIFY(m_pools->deletePool("dra").has_value());
+        QCOMPARE(client().list(slices)->items.size(), std::size_t{0});
+    }
+
     void aDeletedPoolLeavesNothing()
     {
         const auto nodes = nodesOf("v6e");

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "cluster/base/cancellation.h"
+#include "cluster/base/result.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace cluster {
+class KubeClient;
+} // namespace cluster
+
+namespace cluster::local {
+
+/// The definition of cloud.google.com/v1 ComputeClass, with the fields that decide which nodes are made; the
+/// others are kept as they come.
+nlohmann::json computeClassDefinition();
+
+/// Idempotent. Does not wait until it is served.
+Status installComputeClasses(KubeClient &client, const CancelToken &cancel);
+
+} // namespace cluster::local
