@@ -12,6 +12,8 @@ set(rows
     "^cluster/modelstore/"              "^[<\"](cluster/(openai|observe)/|curl/)"
     "^cluster/observe/"                 "^[<\"](cluster/(openai|modelstore)/|curl/)"
     "^cluster/local/controlplane/"      "^[<\"](cluster/(openai|modelstore|observe|httpd)/|cluster/local/(gcp|nodes|nodeagent|kubelet|network|clusters)/|curl/|boost/)"
+    "^cluster/local/network/"           "^[<\"](cluster/(openai|modelstore|observe|net)/|cluster/local/(gcp|nodes|nodeagent|kubelet|controlplane|clusters|daemon)/|curl/|spdlog)"
+    "^cluster/local/kubelet/"           "^[<\"](cluster/(openai|modelstore|observe|net)/|cluster/local/(gcp|nodes|controlplane|clusters|daemon)/|cluster/local/nodeagent/[^p]|curl/)"
     "^cluster/kube/"                    "^[<\"](cluster/(openai|modelstore|observe|httpd|local)/|curl/|boost/)"
     "^cluster/local/nodeagent/"         "^[<\"](cluster/(openai|modelstore|observe|httpd|net)/|cluster/local/(gcp|nodes|kubelet|network|controlplane|clusters)/|curl/)"
     "^cluster/local/nodeagent/init/"    "^[<\"](cluster/(base|kube|net)/|cluster/local/nodeagent/[a-z_]+\\.h|nlohmann|spdlog|boost|yaml)"
