@@ -16,7 +16,7 @@ namespace cluster::local {
 
 using Clock = std::chrono::steady_clock;
 
-std::chrono::milliseconds nextWait(const RestartPolicy &policy, std::chrono::milliseconds last,
+std::chrono::milliseconds nextWait(const RestartBackoff &policy, std::chrono::milliseconds last,
                                    std::chrono::milliseconds ran)
 {
     if (last.count() == 0 || ran >= policy.goodRun)
@@ -28,7 +28,7 @@ std::chrono::milliseconds nextWait(const RestartPolicy &policy, std::chrono::mil
 class ProcessSupervisor::Loop
 {
 public:
-    Loop(EventHandler onEvent, RestartPolicy policy)
+    Loop(EventHandler onEvent, RestartBackoff policy)
         : m_onEvent(std::move(onEvent)), m_policy(policy), m_wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
           m_thread([this] { run(); })
     {
@@ -142,7 +142,7 @@ private:
     }
 
     EventHandler m_onEvent;
-    RestartPolicy m_policy;
+    RestartBackoff m_policy;
     int m_wake;
     mutable std::mutex m_mutex; ///< of m_tasks alone; all else belongs to the thread
     mutable std::deque<std::packaged_task<void()>> m_tasks;
@@ -153,7 +153,7 @@ private:
     std::thread m_thread; ///< last: it uses the others
 };
 
-ProcessSupervisor::ProcessSupervisor(EventHandler onEvent, RestartPolicy policy)
+ProcessSupervisor::ProcessSupervisor(EventHandler onEvent, RestartBackoff policy)
     : m_loop(std::make_unique<Loop>(std::move(onEvent), policy))
 {
 }

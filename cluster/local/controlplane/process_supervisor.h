@@ -14,7 +14,7 @@ namespace cluster::local {
 
 /// How long to wait before a program that ended is started again: doubled each time, and short again after it
 /// has run well for a while.
-struct RestartPolicy
+struct RestartBackoff
 {
     std::chrono::milliseconds first{250};
     std::chrono::milliseconds longest{10000};
@@ -22,7 +22,7 @@ struct RestartPolicy
 };
 
 /// The wait before the next start, from the one before (zero: none yet) and how long the program ran.
-std::chrono::milliseconds nextWait(const RestartPolicy &policy, std::chrono::milliseconds last,
+std::chrono::milliseconds nextWait(const RestartBackoff &policy, std::chrono::milliseconds last,
                                    std::chrono::milliseconds ran);
 
 /// A program to keep running.
@@ -41,7 +41,7 @@ class ProcessSupervisor
 public:
     using EventHandler = std::function<void(const ProcessEvent &)>;
 
-    explicit ProcessSupervisor(EventHandler onEvent, RestartPolicy policy = {});
+    explicit ProcessSupervisor(EventHandler onEvent, RestartBackoff policy = {});
     ~ProcessSupervisor(); ///< stops all
     ProcessSupervisor(const ProcessSupervisor &) = delete;
     ProcessSupervisor &operator=(const ProcessSupervisor &) = delete;

@@ -26,7 +26,7 @@ std::string secondsText(std::chrono::milliseconds time)
 
 } // namespace
 
-SupervisedProcess::SupervisedProcess(SupervisedProgram program, RestartPolicy policy,
+SupervisedProcess::SupervisedProcess(SupervisedProgram program, RestartBackoff policy,
                                      ProcessSupervisor::EventHandler onEvent)
     : m_program(std::move(program)), m_policy(policy), m_onEvent(std::move(onEvent)),
       m_log(m_program.logFile, m_program.maxLogBytes)
@@ -138,6 +138,9 @@ void SupervisedProcess::noticeEnd(Clock::time_point now)
             = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; // then no word of it says why
         if (const std::string words = lastWords(m_log.tail()); !words.empty() && !wasKilled)
             message += "; its last words: " + words;
+        if (!wasKilled && m_log.tail().find("no space left on device") != std::string::npos)
+            message += "; the disk is full: it comes back by itself once there is space, and nothing "
+                       "acknowledged is lost";
         message += " (log: " + m_log.file().string() + ")";
     }
     auto exited = event(m_isStopping ? ProcessEvent::Kind::Stopped : ProcessEvent::Kind::Exited, message);

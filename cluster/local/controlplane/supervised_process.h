@@ -17,7 +17,7 @@ class SupervisedProcess
 public:
     using Clock = std::chrono::steady_clock;
 
-    SupervisedProcess(SupervisedProgram program, RestartPolicy policy,
+    SupervisedProcess(SupervisedProgram program, RestartBackoff policy,
                       ProcessSupervisor::EventHandler onEvent);
     ~SupervisedProcess(); ///< kills what still runs
     SupervisedProcess(const SupervisedProcess &) = delete;
@@ -42,7 +42,7 @@ private:
     [[nodiscard]] ProcessEvent event(ProcessEvent::Kind kind, std::string message) const;
 
     SupervisedProgram m_program;
-    RestartPolicy m_policy;
+    RestartBackoff m_policy;
     ProcessSupervisor::EventHandler m_onEvent;
     RotatedLog m_log;
     RunningChild m_child; ///< pid 0: none

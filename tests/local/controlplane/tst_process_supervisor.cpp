@@ -67,7 +67,7 @@ bool isAlive(pid_t pid)
     return ::kill(pid, 0) == 0;
 }
 
-RestartPolicy quick()
+RestartBackoff quick()
 {
     return {10ms, 40ms, 30s};
 }
@@ -81,7 +81,7 @@ class TestProcessSupervisor : public QObject
 private slots:
     void theWaitDoublesToItsLimitAndIsShortAgainAfterAGoodRun()
     {
-        const RestartPolicy policy{250ms, 1000ms, 30s};
+        const RestartBackoff policy{250ms, 1000ms, 30s};
         QCOMPARE(nextWait(policy, 0ms, 1ms), 250ms);
         QCOMPARE(nextWait(policy, 250ms, 1ms), 500ms);
         QCOMPARE(nextWait(policy, 800ms, 1ms), 1000ms);
@@ -102,6 +102,21 @@ private slots:
         QCOMPARE(planned.at(0).nextTry, 10ms);
         QCOMPARE(planned.at(1).nextTry, 20ms);
         QVERIFY(supervisor.states().front().restarts >= 2);
+    }
+
+    void aFullDiskIsCalledThat()
+    {
+        const QTemporaryDir dir;
+        Events events;
+        ProcessSupervisor supervisor(events.handler(), quick());
+        QVERIFY(supervisor.add(
+            script(dir, "store",
+                   R"(echo '{"level":"fatal","msg":"failed to commit tx","error":"write db: no space )"
+                   R"(left on device","stacktrace":"main.go:1"}'; exit 1)")));
+        QTRY_VERIFY_WITH_TIMEOUT(!events.of(ProcessEvent::Kind::Exited).empty(), patience);
+        const QString message = QString::fromStdString(events.of(ProcessEvent::Kind::Exited).front().message);
+        QVERIFY2(message.contains("failed to commit tx: write db: no space left on device; the disk is full"),
+                 qPrintable(message));
     }
 
     void aKilledProgramComesBackUnderAnotherPid()
