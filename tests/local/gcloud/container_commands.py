@@ -23,6 +23,8 @@ def check(target, step):
         status, answer = target.ask("POST", "/slipway/v1/faults", fault)
         if status != 200:
             return ["the fault could not be ordered: %s" % answer]
+    for request in step.get("before", []):
+        target.ask(*request)
     argv = list(step["argv"])
     if "OPERATION" in argv:
         operation = target.last_operation()
@@ -30,6 +32,8 @@ def check(target, step):
     code, out, err = target.run(argv, step.get("env"))
     if faults:
         target.ask("DELETE", "/slipway/v1/faults")
+    for request in step.get("after", []):
+        target.ask(*request)
     wrong = []
     if code != step.get("exit", 0):
         wrong.append("exit code %d instead of %d" % (code, step.get("exit", 0)))
