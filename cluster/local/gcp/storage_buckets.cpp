@@ -92,7 +92,7 @@ bool isUniform(const json &bucket)
 void setAccess(json &bucket, const json &given, const std::string &lockedTime)
 {
     const json asked = given.value("iamConfiguration", json::object());
-    json &access = bucket["iamConfiguration"];
+    json access = bucket.value("iamConfiguration", json::object());
     bool uniform = access.value("uniformBucketLevelAccess", json::object()).value("enabled", false);
     for (const char *name : {"bucketPolicyOnly", "uniformBucketLevelAccess"}) {
         if (asked.contains(name))
@@ -105,6 +105,7 @@ void setAccess(json &bucket, const json &given, const std::string &lockedTime)
     access["bucketPolicyOnly"] = shown;
     access["publicAccessPrevention"] = asked.value(
         "publicAccessPrevention", access.value("publicAccessPrevention", std::string("inherited")));
+    bucket["iamConfiguration"] = std::move(access);
 }
 
 /// Fields that only the server sets.
@@ -163,9 +164,10 @@ GoogleResult<json> StorageBuckets::fresh(const json &body, const Project &projec
                           "access.");
     if (type != "region" && !bucket.contains("rpo"))
         bucket["rpo"] = "DEFAULT";
-    json &softDelete = bucket["softDeletePolicy"];
-    softDelete = {{"retentionDurationSeconds", softDelete.value("retentionDurationSeconds", kSoftDelete)}};
-    softDelete["effectiveTime"] = rfc3339(now, 3);
+    const json softDelete = bucket.value("softDeletePolicy", json::object());
+    bucket["softDeletePolicy"] = {
+        {"retentionDurationSeconds", softDelete.value("retentionDurationSeconds", std::string(kSoftDelete))},
+        {"effectiveTime", rfc3339(now, 3)}};
     return bucket;
 }
 
