@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -28,6 +29,19 @@ std::vector<std::string_view> linesOf(std::string_view text)
         text.remove_prefix(std::min(end + 1, text.size()));
     }
     return lines;
+}
+
+/// What etcd and KubeRay write as JSON, without the stack: "failed to commit tx: no space left on device".
+std::string readable(std::string_view line)
+{
+    using nlohmann::json;
+    const json entry = line.starts_with('{') ? json::parse(line, nullptr, false) : json();
+    if (!entry.is_object() || !entry.contains("msg") || !entry["msg"].is_string())
+        return std::string(line.substr(0, maxWords));
+    std::string words = entry["msg"].get<std::string>();
+    if (entry.contains("error") && entry["error"].is_string())
+        words += ": " + entry["error"].get<std::string>();
+    return words.substr(0, maxWords);
 }
 
 } // namespace
@@ -76,10 +90,10 @@ std::string lastWords(std::string_view tail)
     for (const std::string_view cause : causes) {
         for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
             if (line->find(cause) != std::string_view::npos)
-                return std::string(line->substr(0, maxWords));
+                return readable(*line);
         }
     }
-    return lines.empty() ? std::string() : std::string(lines.back().substr(0, maxWords));
+    return lines.empty() ? std::string() : readable(lines.back());
 }
 
 } // namespace cluster::local
