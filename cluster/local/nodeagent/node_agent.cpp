@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <csignal>
 #include <fcntl.h>
+#include <malloc.h>
 #include <set>
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
@@ -57,7 +58,7 @@ class NodeAgent::Private : public std::enable_shared_from_this<NodeAgent::Privat
 {
 public:
     Private(asio::io_context &context, KubeClient &kube, NodeAgentOptions given)
-        : io(context), client(kube), options(std::move(given)), access(pods), memoryTimer(io)
+        : io(context), client(kube), options(std::move(given)), access(pods), containerTimer(io)
     {
     }
 
@@ -70,8 +71,9 @@ public:
     void onPod(const InformerEvent &event);
     void add(const KubeObject &object);
     void onGone(const std::string &uid);
+    void onPodsSynced();
     void sweepFolders();
-    void watchMemory();
+    void watchContainers();
     void stop(std::chrono::milliseconds patience, std::function<void()> done);
     void checkStopped();
     template<typename Handler>
@@ -88,9 +90,11 @@ public:
     std::map<std::string, KubeObject> homeless; ///< pods of nodes that aren't known (yet), by uid
     PodRunners pods;
     AgentAccess access;
-    asio::steady_timer memoryTimer;
+    asio::steady_timer containerTimer;
     std::function<void()> stopped;
     bool isStopping = false;
+    bool hasJustListed = false;
+    bool knowsAllPods = false; ///< and so which addresses are in use
     std::unique_ptr<PodWriter> writer;
     std::unique_ptr<EventSink> events;
     std::unique_ptr<AgentContext> context;
@@ -175,7 +179,7 @@ Status NodeAgent::Private::start()
         },
         [this](const std::string &uid) { onGone(uid); }});
     watchNodes();
-    watchMemory();
+    watchContainers();
     return {};
 }
 
@@ -197,7 +201,7 @@ void NodeAgent::Private::watchPods()
         return;
     Informer::Handlers handlers;
     handlers.onEvent = onIo([](Private &self, const InformerEvent &event) { self.onPod(event); });
-    handlers.onSynced = onIo([](Private &self) { self.sweepFolders(); });
+    handlers.onSynced = onIo([](Private &self) { self.onPodsSynced(); });
     handlers.onError = [](const Error &error) { spdlog::debug("watching pods: {}", error.message); };
     InformerOptions watching;
     watching.fieldSelector = "spec.nodeName!=";
@@ -250,7 +254,7 @@ void NodeAgent::Private::onPod(const InformerEvent &event)
         return;
     }
     if (found != pods.end()) {
-        std::shared_ptr<PodRunner>(found->second)->update(parsePod(event.object));
+        std::shared_ptr<PodRunner>(found->second)->update(parsePod(event.object), knowsAllPods);
         return;
     }
     add(event.object);
@@ -269,7 +273,17 @@ void NodeAgent::Private::add(const KubeObject &object)
     const std::string uid = pod.uid;
     auto runner = std::make_shared<PodRunner>(*context, std::move(pod), isSimulated);
     pods[uid] = runner;
-    runner->sync();
+    if (knowsAllPods)
+        runner->sync();
+}
+
+void NodeAgent::Private::onPodsSynced()
+{
+    knowsAllPods = hasJustListed = true;
+    const PodRunners known = pods; // the map may change meanwhile
+    for (const auto &[uid, pod] : known)
+        pod->sync();
+    sweepFolders();
 }
 
 void NodeAgent::Private::onGone(const std::string &uid)
@@ -294,16 +308,20 @@ void NodeAgent::Private::sweepFolders()
     }
 }
 
-/// Where cgroups can't be had, memory limits are kept by looking.
-void NodeAgent::Private::watchMemory()
+/// Every two seconds: names, and memory limits, which are kept by looking (cgroups can't be had everywhere).
+void NodeAgent::Private::watchContainers()
 {
-    memoryTimer.expires_after(std::chrono::seconds(2));
-    memoryTimer.async_wait([weak = weak_from_this()](boost::system::error_code error) {
+    containerTimer.expires_after(std::chrono::seconds(2));
+    containerTimer.async_wait([weak = weak_from_this()](boost::system::error_code error) {
         const auto self = weak.lock();
         if (error || !self)
             return;
+        if (std::exchange(self->hasJustListed, false))
+            ::malloc_trim(0); // the first list was many times what is kept of it
         std::optional<ProcessTable> table;
         for (const auto &[uid, pod] : self->pods) {
+            if (pod->hasProcesses())
+                pod->updateHosts();
             for (std::size_t i = 0; pod->hasProcesses() && i < pod->spec().containers.size(); ++i) {
                 const auto limit = static_cast<std::uint64_t>(pod->spec().containers[i].memoryLimit);
                 ContainerRunner *runner = pod->runner(i);
@@ -317,7 +335,7 @@ void NodeAgent::Private::watchMemory()
                 runner->kill();
             }
         }
-        self->watchMemory();
+        self->watchContainers();
     });
 }
 
@@ -327,7 +345,7 @@ void NodeAgent::Private::stop(std::chrono::milliseconds patience, std::function<
     stopped = std::move(done);
     nodeInformer.reset();
     podInformer.reset();
-    memoryTimer.cancel();
+    containerTimer.cancel();
     const PodRunners known = pods;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience).count();
     for (const auto &[uid, pod] : known)

@@ -52,6 +52,10 @@ struct NodeAgentOptions
     FolderOf bucketFolder; ///< by bucket name; none: such volumes are refused with the reason
     FolderOf diskFolder; ///< by the name of the PersistentVolume
 
+    /// Lines of a hosts file for containers of a namespace: names of Services and pods. Called on the
+    /// io_context every few seconds; none: only the pod itself has a name.
+    std::function<std::string(const std::string &nameSpace)> hostsOf;
+
     double timeScale = 1; ///< Back-off, probe periods and grace are divided by it (tests).
     std::size_t writerThreads = 2; ///< For calls to the API server.
     int maxPodsPerNode = 110;

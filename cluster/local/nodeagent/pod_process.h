@@ -34,6 +34,7 @@ struct PodRunner::Process
     VolumePaths volumes;
     std::shared_ptr<std::map<std::string, ServiceToken>> tokens
         = std::make_shared<std::map<std::string, ServiceToken>>();
+    std::string hosts; ///< as last written
     int mountFailures = 0;
     std::map<std::string, std::string> annotations; ///< to be written with the next status
 };

@@ -92,7 +92,7 @@ void PodRunner::perform(const PodAction &action)
     }
 }
 
-void PodRunner::update(PodSpec pod)
+void PodRunner::update(PodSpec pod, bool mayAct)
 {
     const std::string phase = textOf(fieldOf(*pod.object, "status"), "phase");
     if ((phase == "Failed" || phase == "Succeeded") && !m_record.verdict) {
@@ -112,7 +112,8 @@ void PodRunner::update(PodSpec pod)
                 running->stop(*m_pod->deletionGrace);
         }
     }
-    sync();
+    if (mayAct)
+        sync();
 }
 
 void PodRunner::onDeleted()
@@ -203,6 +204,11 @@ void PodRunner::report()
     if (m_isSimulated && m_pod->deletionGrace && !m_pod->isOfJob)
         return;
     m_reported = hash;
+    // Lists that a strategic patch would add to: an address that has changed would stay beside the new one.
+    for (const char *list : {"podIPs", "hostIPs"}) {
+        if (status.contains(list))
+            status[list].insert(status[list].begin(), json{{"$patch", "replace"}});
+    }
     json patch{{"status", std::move(status)}};
     if (m_process) {
         for (auto &[name, value] : std::exchange(m_process->annotations, {}))

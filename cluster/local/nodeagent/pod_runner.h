@@ -21,7 +21,9 @@ public:
     ~PodRunner();
 
     void sync(); ///< does what is due
-    void update(PodSpec pod); ///< the object has changed
+    void updateHosts(); ///< brings the containers' /etc/hosts up to date
+    /// The object has changed. \param mayAct  else only noted, for a later sync()
+    void update(PodSpec pod, bool mayAct = true);
     void onDeleted(); ///< the object has gone
     void killSilently(); ///< its node is lost or the agent stops: nothing is reported any more
     void terminateSilently(std::int64_t graceSeconds);

@@ -201,6 +201,16 @@ void pruneSimulatedPod(json &pod)
     }
     if (!pod.contains("status"))
         return;
+    const auto keepOfEach
+        = [&status = pod["status"]](const char *list, std::initializer_list<std::string_view> names) {
+              if (!status.is_object() || !status.contains(list) || !status[list].is_array())
+                  return;
+              for (json &item : status[list])
+                  keepOnly(item, names);
+          };
+    keepOfEach("conditions", {"type", "status", "lastTransitionTime"});
+    for (const char *list : {"containerStatuses", "initContainerStatuses"})
+        keepOfEach(list, {"name", "containerID", "restartCount", "ready", "started", "state"});
     keepOnly(pod["status"],
              {"phase", "podIP", "hostIP", "startTime", "conditions", "containerStatuses",
               "initContainerStatuses"});

@@ -4,6 +4,7 @@
 #include "cluster/local/nodeagent/pod_status.h"
 
 #include <cstdio>
+#include <fstream>
 #include <random>
 
 // The actions of a pod: addresses and volumes, starts, ends.
@@ -71,6 +72,7 @@ void PodRunner::prepareSandbox()
         return;
     }
     m_record.sandbox = SandboxState::Preparing;
+    updateHosts();
     const std::weak_ptr<PodRunner> weak = weak_from_this();
     m_context.work.run([weak, &context = m_context, input = preparation(0),
                         tokens = m_process->tokens]() -> std::function<void()> {
@@ -80,6 +82,22 @@ void PodRunner::prepareSandbox()
                 self->onVolumes(volumes);
         };
     });
+}
+
+void PodRunner::updateHosts()
+{
+    if (!m_process || m_record.podIp.empty() || m_record.isTornDown)
+        return;
+    const auto &hostsOf = m_context.options.hostsOf;
+    std::string text = hostsText(*m_pod, localAddress(m_record.podIp),
+                                 hostsOf ? hostsOf(m_pod->nameSpace) : std::string());
+    if (text == m_process->hosts)
+        return;
+    std::error_code error;
+    fs::create_directories(folder() / "etc", error);
+    // In place: it is this file that the containers have mounted.
+    std::ofstream(folder() / "etc" / "hosts") << text;
+    m_process->hosts = std::move(text);
 }
 
 void PodRunner::onVolumes(const Result<VolumePaths> &volumes)
@@ -135,6 +153,7 @@ void PodRunner::start(std::size_t container)
         return;
     }
     m_record.containers[container].phase = ContainerPhase::Starting;
+    updateHosts();
     prepare(container, *choice);
 }
 

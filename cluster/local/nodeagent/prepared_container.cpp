@@ -35,14 +35,19 @@ json servicesOf(const AgentContext &context, const std::string &nameSpace)
     return services ? json(services->items) : json::array();
 }
 
+std::string hostNameOf(const PodSpec &pod)
+{
+    const std::string name = textOf(fieldOf(*pod.object, "spec"), "hostname", pod.name);
+    return name.substr(0, 63); // as kubelet cuts it
+}
+
 /// Variables that are there before the container's own.
 void addDefaults(const PreparationInput &input, const AgentContext &context, Environment &environment)
 {
     const std::string address = localAddress(input.podIp);
-    const json &spec = fieldOf(*input.pod->object, "spec");
     environment.emplace("PATH", searchPath);
     environment.emplace("HOME", (input.folder / "home").string());
-    environment.emplace("HOSTNAME", textOf(spec, "hostname", input.pod->name));
+    environment.emplace("HOSTNAME", hostNameOf(*input.pod));
     environment.emplace("LANG", "C.UTF-8");
     // There is one network: a program that listens on its own address only doesn't meet other pods'.
     environment.emplace("POD_IP", address);
@@ -62,6 +67,20 @@ std::vector<std::string> expanded(const std::vector<std::string> &words, const E
     return result;
 }
 
+/// Replaces a path and what is below it wherever it stands as a path of its own, in scripts as well.
+void replacePath(std::string &text, const std::string &path, const std::string &place)
+{
+    constexpr std::string_view before = " \t\n\"'=:,;(<>", after = "/ \t\n\"':,;)<>&|";
+    for (std::size_t at = text.find(path); at != std::string::npos; at = text.find(path, at)) {
+        const std::size_t end = at + path.size();
+        const bool isPath = (at == 0 || before.find(text[at - 1]) != std::string_view::npos)
+            && (end == text.size() || after.find(text[end]) != std::string_view::npos);
+        if (isPath)
+            text.replace(at, path.size(), place);
+        at += isPath ? place.size() : path.size();
+    }
+}
+
 /// Without mounts: a folder of links in the shape of the container's, and paths that begin like a mount
 /// rewritten to it.
 void rewritePaths(const PreparationInput &input, const std::vector<ContainerMount> &mounts,
@@ -77,15 +96,10 @@ void rewritePaths(const PreparationInput &input, const std::vector<ContainerMoun
         fs::remove(root / inner, error);
         fs::create_symlink(mount.source, root / inner, error);
     }
+    // The longest mounts first: /data/x before /data.
     const auto rewrite = [&](std::string &text) {
-        for (const ContainerMount &mount : mounts) {
-            const bool isBelow = text.starts_with(mount.target)
-                && (text.size() == mount.target.size() || text[mount.target.size()] == '/');
-            if (isBelow) {
-                text.insert(0, root.string());
-                return;
-            }
-        }
+        for (auto mount = mounts.rbegin(); mount != mounts.rend(); ++mount)
+            replacePath(text, mount->target, root.string() + mount->target);
     };
     for (std::string &argument : container.launch.arguments)
         rewrite(argument);
@@ -143,6 +157,8 @@ void addMounts(const AgentContext &context, const PreparationInput &input,
     launch.rootFolder = (input.folder / "rootfs" / spec.name).string();
     std::error_code error;
     fs::create_directories(launch.rootFolder, error);
+    launch.hostName = hostNameOf(*input.pod);
+    launch.mounts.push_back({(input.folder / "etc" / "hosts").string(), "/etc/hosts", false});
     for (const ContainerMount &mount : mounts)
         launch.mounts.push_back({mount.source.string(), mount.target, mount.isReadOnly});
     if (!spec.messagePath.empty() && spec.messagePath[0] == '/')
@@ -201,6 +217,24 @@ Result<PreparedContainer> prepareContainer(const AgentContext &context, const Pr
     for (const auto &[name, value] : environment)
         container.launch.environment.push_back(name + "=" + value);
     return container;
+}
+
+std::string hostsText(const PodSpec &pod, const std::string &podAddress, const std::string &names)
+{
+    const json &spec = fieldOf(*pod.object, "spec");
+    std::string text = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n";
+    const std::string host = hostNameOf(pod), subdomain = textOf(spec, "subdomain");
+    text += podAddress + "\t";
+    if (!subdomain.empty())
+        text += host + "." + subdomain + "." + pod.nameSpace + ".svc.cluster.local\t";
+    text += host + "\n";
+    for (const json &alias : itemsOf(spec, "hostAliases")) {
+        text += textOf(alias, "ip");
+        for (const std::string &name : textsOf(alias, "hostnames"))
+            text += "\t" + name;
+        text += "\n";
+    }
+    return text + names;
 }
 
 Result<VolumePaths> preparePodVolumes(const AgentContext &context, const PreparationInput &input,

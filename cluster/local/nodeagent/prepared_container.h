@@ -26,12 +26,15 @@ struct PreparationInput
     VolumePaths volumes;
     std::string podIp, hostIp; ///< 10.a.b.c
     std::shared_ptr<const nlohmann::json> node;
-    std::filesystem::path folder; ///< of the pod
+    std::filesystem::path folder; ///< of the pod; etc/hosts is there
 };
 
 /// Resolves environment, command, mounts and stand-in. Blocks: reads Secrets and ConfigMaps from the API
 /// server. Errors are worth a CreateContainerConfigError.
 Result<PreparedContainer> prepareContainer(const AgentContext &context, const PreparationInput &input);
+
+/// What a pod's /etc/hosts says: itself, its hostAliases, and the names that `names` has lines for.
+std::string hostsText(const PodSpec &pod, const std::string &podAddress, const std::string &names);
 
 /// The pod's volumes, made or brought up to date. Blocks. \param tokens  Kept between calls: what needs no
 /// renewal.

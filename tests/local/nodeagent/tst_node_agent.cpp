@@ -4,6 +4,8 @@
 
 #include <QFile>
 #include <QTest>
+#include <ctime>
+#include <fstream>
 
 using namespace cluster;
 using namespace cluster::local;
@@ -53,6 +55,8 @@ private slots:
         m_stand
             = std::make_unique<tests::AgentStand>(m_plane->client(), m_plane->client().endpoint().url, 10);
         m_stand->options.hostPaths = {m_stand->folder() + "/allowed"};
+        m_stand->options.hostsOf
+            = [](const std::string &nameSpace) { return "127.201.0.9\tdb." + nameSpace + "\n"; };
         m_stand->makeNode("n1");
         m_stand->startAgent();
     }
@@ -171,10 +175,27 @@ private slots:
         QCOMPARE(code, 4);
     }
 
+    void containersHaveNamesOfTheirOwnAndKnowTheServices()
+    {
+        QCOMPARE(m_stand->exec("hello", {"hostname"}).second, std::string("hello\n"));
+        QCOMPARE(m_stand->exec("hello", {"sh", "-c", "getent hosts db.default | cut -d' ' -f1"}).second,
+                 std::string("127.201.0.9\n"));
+    }
+
+    void whoTakesTooMuchMemoryIsKilled()
+    {
+        json container = shell("head -c 300m /dev/zero | tail -c 290m | sleep 1000");
+        container["resources"] = {{"limits", {{"memory", "50Mi"}}}};
+        m_stand->makePod("greedy", podOf(container, "Never"));
+        QVERIFY(m_stand->waitForPhase("greedy", "Failed"));
+        QVERIFY(firstStatus(m_stand->pod("greedy"))["state"]["terminated"]["reason"] == json("OOMKilled"));
+        QVERIFY(firstStatus(m_stand->pod("greedy"))["state"]["terminated"]["exitCode"] == json(137));
+    }
+
     void aPodThatIsKilledIsStartedAgain()
     {
         const json before = m_stand->pod("hello");
-        QCOMPARE(m_stand->exec("hello", {"sh", "-c", "kill -9 $(pgrep -o sleep)"}).first, 0);
+        m_stand->exec("hello", {"sh", "-c", "kill -9 $(pgrep -o sleep)"}); // it takes this command with it
         const json after = m_stand->waitFor("hello", [](const json &pod) {
             return firstStatus(pod)["restartCount"] == 1 && firstStatus(pod)["state"].contains("running");
         });
@@ -415,6 +436,34 @@ private slots:
             30000));
     }
 
+    void manySimulatedPodsCostLittle()
+    {
+        constexpr int count = 400;
+        m_stand->dropAgent();
+        // As large as a TPU worker's: the list of the slice's hosts is in each of them.
+        json container{{"name", "main"}, {"image", "registry.k8s.io/pause:3.10"}};
+        container["env"]
+            = json::array({{{"name", "TPU_WORKER_HOSTNAMES"}, {"value", std::string(7000, 'h')}}});
+        for (int i = 0; i < count; ++i)
+            m_stand->makePod("many-" + std::to_string(i), podOf(container), {{"labels", {{"many", "yes"}}}});
+        const auto memoryBefore = residentKilobytes();
+        const auto cpuBefore = cpuMilliseconds();
+        m_stand->startAgent();
+        const auto running = [&] {
+            KubeListOptions of;
+            of.labelSelector = "many=yes";
+            of.fieldSelector = "status.phase!=Running";
+            of.limit = 1;
+            const auto waiting = m_plane->client().list(coreV1("pods", "default"), of);
+            return waiting && waiting->items.empty();
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(running(), 120000);
+        const auto cpu = (cpuMilliseconds() - cpuBefore) / count;
+        const auto perPod = [&] { return (residentKilobytes() - memoryBefore) / count; };
+        QTRY_VERIFY_WITH_TIMEOUT(perPod() < 30, 30000);
+        qInfo("%ld ms of CPU and %ld KiB for each simulated pod", cpu, perPod());
+    }
+
     void nothingIsLeftBehind()
     {
         const std::string folder = m_stand->options.folder;
@@ -423,6 +472,16 @@ private slots:
     }
 
 private:
+    static long residentKilobytes()
+    {
+        std::ifstream file("/proc/self/statm");
+        long size = 0, resident = 0;
+        file >> size >> resident;
+        return resident * 4;
+    }
+
+    static long cpuMilliseconds() { return std::clock() * 1000L / CLOCKS_PER_SEC; }
+
     static bool hasProcessOf(const std::string &folder)
     {
         const std::string command

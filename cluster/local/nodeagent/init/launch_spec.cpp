@@ -27,6 +27,8 @@ void take(LaunchSpec &spec, const std::string &key, std::string value)
     } else if (key == "to") {
         if (!spec.mounts.empty())
             spec.mounts.back().target = std::move(value);
+    } else if (key == "host") {
+        spec.hostName = std::move(value);
     } else if (key == "root") {
         spec.rootFolder = std::move(value);
     } else if (key == "mounts") {
@@ -57,6 +59,7 @@ std::string encodeLaunch(const LaunchSpec &spec)
         add(text, "to", mount.target);
     }
     add(text, "root", spec.rootFolder);
+    add(text, "host", spec.hostName);
     add(text, "mounts", spec.ownMounts ? "1" : "0");
     add(text, "processes", spec.ownProcesses ? "1" : "0");
     add(text, "join", std::to_string(spec.joinPid));

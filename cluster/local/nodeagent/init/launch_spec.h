@@ -20,7 +20,8 @@ struct LaunchSpec
     std::string workingFolder; ///< empty: "/"
     std::vector<LaunchMount> mounts;
     std::string rootFolder; ///< an empty folder that becomes the root; needed for mounts
-    bool ownMounts = false; ///< user and mount namespace
+    bool ownMounts = false; ///< user, mount and UTS namespace
+    std::string hostName; ///< in that; empty: this machine's
     bool ownProcesses = false; ///< PID namespace
     int joinPid = 0; ///< exec: enter the namespaces of this process instead
     bool hasTerminal = false; ///< standard input is a terminal and shall control it

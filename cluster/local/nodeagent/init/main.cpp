@@ -209,6 +209,7 @@ void join(int pid)
     enter(pid, "user", CLONE_NEWUSER);
     if (pidSpace >= 0)
         ::setns(pidSpace, CLONE_NEWPID);
+    enter(pid, "uts", CLONE_NEWUTS);
     if (!enter(pid, "mnt", CLONE_NEWNS))
         giveUp(std::string("can't enter the container: ") + std::strerror(errno));
     if (::fchdir(root) != 0 || ::chroot(".") != 0) {
@@ -223,6 +224,8 @@ void isolate(const LaunchSpec &spec)
     if (!makeNamespaces(spec.ownMounts, spec.ownProcesses))
         giveUp(std::string("can't make namespaces: ") + std::strerror(errno));
     if (spec.ownMounts) {
+        if (!spec.hostName.empty())
+            (void)!::sethostname(spec.hostName.c_str(), spec.hostName.size());
         const std::string error = buildRoot(spec.rootFolder, spec.mounts);
         if (!error.empty())
             giveUp(error);
@@ -288,6 +291,8 @@ int main()
         isolate(spec);
     const bool hasInner = spec.ownProcesses || spec.joinPid != 0;
     if (!hasInner) {
+        // Without a PID namespace a mere death would leave the main process's children: they are ended first.
+        ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
         enterRoot(spec);
         runMain(spec, 0);
     }
@@ -303,7 +308,7 @@ int main()
         ::close(pipe[1]);
         waitFor(inner);
     }
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::prctl(PR_SET_PDEATHSIG, spec.joinPid != 0 ? SIGUSR1 : SIGKILL); // the kernel ends what is below a PID 1
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t known = 0;
     (void)!::read(pipe[0], &known, sizeof known);

@@ -212,7 +212,7 @@ private:
 
 bool makeNamespaces(bool mounts, bool processes)
 {
-    const int wanted = (mounts ? CLONE_NEWNS : 0) | (processes ? CLONE_NEWPID : 0);
+    const int wanted = (mounts ? CLONE_NEWNS | CLONE_NEWUTS : 0) | (processes ? CLONE_NEWPID : 0);
     if (wanted == 0)
         return true;
     const uid_t user = ::getuid();
