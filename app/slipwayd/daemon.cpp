@@ -5,7 +5,6 @@
 #include "cluster/local/controlplane/certificate_folder.h"
 #include "cluster/local/controlplane/control_plane_programs.h"
 #include "cluster/local/daemon/daemon_state.h"
-#include "cluster/local/gcp/compute_catalog.h"
 #include "cluster/local/gcp/gcp_server.h"
 
 #include <boost/asio/io_context.hpp>
@@ -73,12 +72,6 @@ local::LocalClusterSurroundings surroundingsOf(const Options &options, boost::as
     surroundings.models = modelsFolder();
     surroundings.buckets = options.paths.buckets();
     surroundings.userToken = token;
-    surroundings.machine = [](const std::string &name) -> std::optional<local::MachineShape> {
-        const auto type = local::ComputeCatalog::builtIn().machine(name);
-        if (!type)
-            return std::nullopt;
-        return local::MachineShape{type->vcpu, type->memoryGb};
-    };
     surroundings.allowsProcesses = options.allowsProcesses;
     surroundings.timeFactor = options.speed;
     surroundings.log
@@ -125,16 +118,21 @@ Status runDaemon(const Options &options)
     boost::asio::io_context io(1);
     auto surroundings = surroundingsOf(options, io, *token);
     const std::string missing = surroundings.missingPrograms;
+    local::GcpServer *google = nullptr; // set before any cluster starts
+    surroundings.scaler = [&google](const std::string &clusterId, auto pools, const auto &cancel) {
+        return google->scaler(clusterId, std::move(pools), cancel);
+    };
     local::LocalClusters clusters(std::move(surroundings), options.paths.clusters());
-    local::GcpOptions google;
-    google.database = options.paths.documents().string();
-    google.bucketsDir = options.paths.buckets();
-    google.token = *token;
-    google.timeFactor = options.speed;
-    auto server = local::GcpServer::open(std::move(google), clusters);
+    local::GcpOptions setup;
+    setup.database = options.paths.documents().string();
+    setup.bucketsDir = options.paths.buckets();
+    setup.token = *token;
+    setup.timeFactor = options.speed;
+    auto server = local::GcpServer::open(std::move(setup), clusters);
     if (!server)
         return tl::unexpected(server.error());
     local::GcpServer &gcp = **server;
+    google = &gcp;
 
     // Ending takes a while, and needs the io_context meanwhile: on a thread of its own.
     std::jthread ender;

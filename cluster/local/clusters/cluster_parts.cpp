@@ -2,9 +2,9 @@
 
 #include "cluster/kube/kube_client.h"
 #include "cluster/local/clusters/io_call.h"
+#include "cluster/local/clusters/machine_offers.h"
 #include "cluster/local/clusters/node_directory.h"
 #include "cluster/local/controlplane/certificate_folder.h"
-#include "cluster/local/gcp/compute_catalog.h"
 #include "cluster/local/kubelet/kubelet_server.h"
 #include "cluster/local/kubelet/metrics_api.h"
 #include "cluster/local/network/egress_proxy.h"
@@ -12,8 +12,10 @@
 #include "cluster/local/network/service_table.h"
 #include "cluster/local/network/service_watch.h"
 #include "cluster/local/nodeagent/node_agent.h"
+#include "cluster/local/nodes/autoscaler.h"
 #include "cluster/local/nodes/node_pools.h"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -52,7 +54,9 @@ struct ClusterParts::Private
     [[nodiscard]] Result<KubeletServerOptions> kubeletOptions() const;
     [[nodiscard]] Result<MetricsApiOptions> metricsOptions() const;
     [[nodiscard]] NodeAgentOptions agentOptions() const;
+    [[nodiscard]] NodesCluster nodesCluster() const;
     [[nodiscard]] NodePoolsOptions poolsOptions();
+    [[nodiscard]] AutoscalerOptions autoscalerOptions() const;
     void log(const std::string &text) const { surroundings.log(spec.name, text); }
 
     const LocalClusterSurroundings &surroundings;
@@ -71,6 +75,9 @@ struct ClusterParts::Private
     std::unique_ptr<EgressProxy> egress;
     std::unique_ptr<ServicePorts> ports;
     std::unique_ptr<NodePools> pools;
+    CancelSource stopping;
+    std::unique_ptr<PoolScaler> scaler;
+    std::unique_ptr<Autoscaler> autoscaler;
 };
 
 namespace {
@@ -145,23 +152,46 @@ NodeAgentOptions ClusterParts::Private::agentOptions() const
     return options;
 }
 
+NodesCluster ClusterParts::Private::nodesCluster() const
+{
+    NodesCluster cluster;
+    cluster.project = spec.project;
+    cluster.name = spec.name;
+    cluster.version = spec.version;
+    cluster.usesWorkloadIdentity = !spec.workloadPool.empty();
+    // A zone is its region and a letter.
+    const std::string &zone = spec.zones.empty() ? spec.location : spec.zones.front();
+    cluster.region = zone.substr(0, zone.rfind('-'));
+    return cluster;
+}
+
+AutoscalerOptions ClusterParts::Private::autoscalerOptions() const
+{
+    AutoscalerOptions options;
+    options.cluster = nodesCluster();
+    options.machine = machineShape;
+    options.createsPools = spec.autopilot || spec.nodeAutoProvisioning;
+    options.isAutopilot = spec.autopilot;
+    options.offers = machineOffers(spec.zones);
+    // Google's times, compressed; but the scheduler and the pods are real and need theirs.
+    const auto compressed = [this](std::chrono::milliseconds real, std::chrono::milliseconds least) {
+        const auto time = std::chrono::duration<double, std::milli>(real) / surroundings.timeFactor;
+        return std::max(least, std::chrono::duration_cast<std::chrono::milliseconds>(time));
+    };
+    using std::chrono::seconds;
+    options.scanInterval = compressed(options.scanInterval, seconds(1));
+    options.unneededTime = compressed(options.unneededTime, seconds(30));
+    options.settleTime = compressed(options.settleTime, seconds(5));
+    options.failureBackoff = compressed(options.failureBackoff, seconds(10));
+    return options;
+}
+
 NodePoolsOptions ClusterParts::Private::poolsOptions()
 {
     NodePoolsOptions options;
-    options.cluster.project = spec.project;
-    options.cluster.name = spec.name;
-    options.cluster.version = spec.version;
-    options.cluster.usesWorkloadIdentity = !spec.workloadPool.empty();
-    // A zone is its region and a letter.
-    const std::string &zone = spec.zones.empty() ? spec.location : spec.zones.front();
-    options.cluster.region = zone.substr(0, zone.rfind('-'));
+    options.cluster = nodesCluster();
     options.addresses = [this](int number) { return addressesOf(plan, number); };
-    options.machine = [](const std::string &machineType) -> std::optional<MachineShape> {
-        const std::optional<MachineType> machine = ComputeCatalog::builtIn().machine(machineType);
-        if (!machine)
-            return std::nullopt;
-        return MachineShape{machine->vcpu, machine->memoryGb};
-    };
+    options.machine = machineShape;
     const auto setLost = [this](const std::string &node, bool isLost) {
         boost::asio::post(surroundings.io, [this, node, isLost] {
             if (agent)
@@ -225,11 +255,19 @@ Status ClusterParts::start(std::vector<PoolSpec> pools)
     if (Status registered = d->metrics->registerWith(d->client); !registered)
         d->log("the metrics API is missing: " + registered.error().message);
     d->pools = std::make_unique<NodePools>(d->client, d->poolsOptions());
-    return d->pools->start(std::move(pools));
+    if (Status started = d->pools->start(std::move(pools)); !started)
+        return started;
+    d->scaler = d->surroundings.scaler(
+        d->spec.id, [this] { return d->pools->pools(); }, d->stopping.get_token());
+    d->autoscaler = std::make_unique<Autoscaler>(d->client, *d->scaler, d->autoscalerOptions());
+    return {};
 }
 
 void ClusterParts::stop()
 {
+    d->stopping.request_stop();
+    d->autoscaler.reset();
+    d->scaler.reset();
     d->pools.reset();
     std::promise<void> ended;
     onIo(d->surroundings.io, [this, &ended] {

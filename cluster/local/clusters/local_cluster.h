@@ -2,13 +2,12 @@
 
 #include "cluster/local/clusters/kept_cluster.h"
 #include "cluster/local/controlplane/control_plane.h"
-#include "cluster/local/nodes/node_pools.h"
+#include "cluster/local/nodes/pool_scaler.h"
 
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +29,11 @@ struct LocalClusterSurroundings
     std::filesystem::path imagesFile; ///< resources/catalog/images.yaml
     std::filesystem::path models; ///< GGUF files for the stand-ins
     std::filesystem::path buckets; ///< folders that play buckets for GCS FUSE
-    /// Sizes of machine types; nothing: there is no such type.
-    std::function<std::optional<MachineShape>(const std::string &machineType)> machine;
+    /// How the autoscaler of a cluster (ClusterSpec::id) changes the pools that it has; must be set.
+    std::function<std::unique_ptr<PoolScaler>(const std::string &clusterId,
+                                              std::function<std::vector<PoolSpec>()> pools,
+                                              const CancelToken &cancel)>
+        scaler;
     std::string userToken; ///< whoever shows it is cluster-admin
     bool allowsProcesses = false;
     double timeFactor = 1; ///< Google's durations are divided by this

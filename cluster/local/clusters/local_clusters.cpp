@@ -1,5 +1,6 @@
 #include "cluster/local/clusters/local_clusters.h"
 
+#include "cluster/local/network/address_claim.h"
 #include "cluster/local/network/address_plan.h"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ struct LocalClusters::Private
     mutable std::mutex mutex; ///< guards clusters and indices
     std::map<std::string, std::shared_ptr<LocalCluster>> clusters;
     std::map<std::string, int> indices;
+    std::map<std::string, AddressClaim> claims; ///< By id; of those whose addresses no other process holds.
     CancelSource stopping;
     std::vector<std::jthread> starters;
 };
@@ -46,6 +48,12 @@ void LocalClusters::Private::add(KeptCluster kept)
 {
     const std::string id = kept.spec.id;
     indices[id] = kept.index;
+    if (!claims.contains(id)) {
+        if (auto claim = AddressClaim::take(kept.index))
+            claims.emplace(id, std::move(*claim));
+        else
+            surroundings.log(kept.spec.name, claim.error().message);
+    }
     clusters[id] = std::make_shared<LocalCluster>(surroundings, folderOf(id), std::move(kept));
 }
 
@@ -57,9 +65,16 @@ Result<std::shared_ptr<LocalCluster>> LocalClusters::Private::findOrAdd(const Cl
     std::set<int> used;
     for (const auto &[id, index] : indices)
         used.insert(index);
+    // Free here, and among the local targets of other users and of tests.
     int index = 0;
-    while (used.contains(index))
-        ++index;
+    for (; index < AddressPlan::maxClusters; ++index) {
+        if (used.contains(index))
+            continue;
+        if (auto claim = AddressClaim::take(index)) {
+            claims.insert_or_assign(spec.id, std::move(*claim));
+            break;
+        }
+    }
     if (const auto plan = AddressPlan::forCluster(index); !plan)
         return fail(ErrorCode::ResourceExhausted,
                     "the local target holds " + std::to_string(AddressPlan::maxClusters)
@@ -173,6 +188,7 @@ Status LocalClusters::deleteCluster(const std::string &clusterId, const StageHan
     const std::scoped_lock lock(d->mutex);
     d->clusters.erase(clusterId);
     d->indices.erase(clusterId);
+    d->claims.erase(clusterId);
     return {};
 }
 

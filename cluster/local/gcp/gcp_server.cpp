@@ -1,5 +1,6 @@
 #include "cluster/local/gcp/gcp_server.h"
 
+#include "cluster/local/gcp/automatic_pools.h"
 #include "cluster/local/gcp/container_service.h"
 #include "cluster/local/gcp/fault_service.h"
 #include "cluster/local/gcp/google_services.h"
@@ -208,6 +209,13 @@ void GcpServer::handle(std::shared_ptr<ServerExchange> exchange)
 void GcpServer::stop()
 {
     d->stop();
+}
+
+std::unique_ptr<PoolScaler> GcpServer::scaler(const std::string &clusterId,
+                                              std::function<std::vector<PoolSpec>()> pools,
+                                              const CancelToken &cancel)
+{
+    return std::make_unique<AutomaticPools>(d->container->parts(), clusterId, std::move(pools), cancel);
 }
 
 GcpContext &GcpServer::context()

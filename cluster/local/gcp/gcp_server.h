@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/base/cancellation.h"
 #include "cluster/base/result.h"
 #include "cluster/httpd/server_exchange.h"
 
@@ -8,11 +9,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cluster::local {
 
 class ClusterHost;
+class PoolScaler;
 struct GcpContext;
+struct PoolSpec;
 
 struct GcpOptions
 {
@@ -52,6 +56,12 @@ public:
 
     /// Running operations are cancelled (and taken on by the next process); blocks until threads have ended.
     void stop();
+
+    /// How GKE itself changes the pools of a cluster (ClusterSpec::id); `pools` are those that the host has.
+    /// Must end before this.
+    [[nodiscard]] std::unique_ptr<PoolScaler> scaler(const std::string &clusterId,
+                                                     std::function<std::vector<PoolSpec>()> pools,
+                                                     const CancelToken &cancel);
 
     [[nodiscard]] GcpContext &context();
 

@@ -16,9 +16,9 @@ tl::unexpected<GoogleError> invalid(std::string message)
     return googleFail(ErrorCode::InvalidArgument, std::move(message));
 }
 
-GoogleStatus checkMutable(const ClusterRecord &record)
+GoogleStatus checkMutable(const ClusterRecord &record, PoolMethods::Caller caller)
 {
-    if (surroundingsOf(record.wire).isAutopilot)
+    if (caller == PoolMethods::Caller::User && surroundingsOf(record.wire).isAutopilot)
         return invalid("Autopilot clusters do not support mutating node pools.");
     const std::string status = record.wire.value("status", std::string());
     if (status == "RUNNING" || status == "DEGRADED")
@@ -96,7 +96,7 @@ GoogleResult<json> PoolMethods::create(const Project &project, const ClusterKey 
                               "Already exists: projects/" + key.project
                                   + (isZone(key.location) ? "/zones/" : "/locations/") + key.location
                                   + "/clusters/" + key.name + "/nodePools/" + name + ".");
-        if (auto mutableNow = checkMutable(record); !mutableNow)
+        if (auto mutableNow = checkMutable(record, m_caller); !mutableNow)
             return mutableNow;
         auto request = read(asked, record);
         if (!request)
@@ -129,7 +129,7 @@ GoogleResult<json> PoolMethods::start(const std::string &type, const Project &pr
         json *found = record.pool(pool);
         if (!found)
             return googleFail(ErrorCode::NotFound, "Not found: " + key.path() + "/nodePools/" + pool + ".");
-        if (auto mutableNow = checkMutable(record); !mutableNow)
+        if (auto mutableNow = checkMutable(record, m_caller); !mutableNow)
             return mutableNow;
         operation.before = *found;
         if (auto changed = change(record, *found); !changed)

@@ -8,7 +8,13 @@ namespace cluster::local {
 class PoolMethods
 {
 public:
-    explicit PoolMethods(ContainerParts parts) : m_parts(parts) {}
+    /// GKE itself may also change the pools of Autopilot clusters.
+    enum class Caller { User, Gke };
+
+    explicit PoolMethods(ContainerParts parts, Caller caller = Caller::User)
+        : m_parts(parts), m_caller(caller)
+    {
+    }
 
     GoogleResult<nlohmann::json> create(const Project &project, const ClusterKey &key,
                                         const nlohmann::json &body);
@@ -31,6 +37,7 @@ private:
                                        const std::string &pool, const Change &change);
 
     ContainerParts m_parts;
+    Caller m_caller;
 };
 
 } // namespace cluster::local

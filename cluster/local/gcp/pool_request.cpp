@@ -54,6 +54,7 @@ std::string effectOf(const std::string &name)
 void readAutoscaling(const json &autoscaling, PoolRequest &request)
 {
     request.spec.isAutoscaled = flag(autoscaling, "enabled");
+    request.spec.isAutoCreated = flag(autoscaling, "autoprovisioned");
     request.minPerZone = number(autoscaling, "minNodeCount");
     request.maxPerZone = number(autoscaling, "maxNodeCount");
     request.totalMin = number(autoscaling, "totalMinNodeCount");
