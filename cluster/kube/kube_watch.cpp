@@ -1,6 +1,7 @@
 // Answers that come piece by piece: watches and logs.
 
 #include "cluster/kube/kube_call.h"
+#include "cluster/kube/watch_reader.h"
 
 namespace cluster {
 
@@ -8,84 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t longestEvent = std::size_t{32} << 20; // an object is at most some 3 MB in etcd
 constexpr std::size_t longestErrorBody = std::size_t{64} << 10;
-
-std::optional<WatchEventType> eventType(const Json &event)
-{
-    const auto type = event.find("type");
-    if (type == event.end() || !type->is_string())
-        return std::nullopt;
-    const auto &name = type->get_ref<const std::string &>();
-    if (name == "ADDED")
-        return WatchEventType::Added;
-    if (name == "MODIFIED")
-        return WatchEventType::Modified;
-    if (name == "DELETED")
-        return WatchEventType::Deleted;
-    if (name == "BOOKMARK")
-        return WatchEventType::Bookmark;
-    return std::nullopt;
-}
-
-/// Cuts the stream of a watch into events.
-class WatchReader
-{
-public:
-    WatchReader(const WatchHandler &onEvent, std::string version, std::string doing)
-        : m_onEvent(onEvent), m_version(std::move(version)), m_doing(std::move(doing))
-    {
-    }
-
-    [[nodiscard]] const std::string &version() const { return m_version; }
-
-    Result<Reading> read(std::string_view bytes)
-    {
-        while (true) {
-            const std::size_t end = bytes.find('\n');
-            if (m_line.size() + std::min(end, bytes.size()) > longestEvent)
-                return fail(ErrorCode::ResourceExhausted,
-                            m_doing + " failed: one event is larger than "
-                                + std::to_string(longestEvent >> 20U) + " MiB");
-            m_line += bytes.substr(0, end);
-            if (end == std::string_view::npos)
-                return Reading::Continue;
-            bytes.remove_prefix(end + 1);
-            const Result<Reading> reading = takeLine();
-            m_line.clear();
-            if (!reading || *reading == Reading::Stop)
-                return reading;
-        }
-    }
-
-private:
-    Result<Reading> takeLine()
-    {
-        if (m_line.empty())
-            return Reading::Continue;
-        Json event = Json::parse(m_line, nullptr, false);
-        const auto object = event.is_object() ? event.find("object") : event.end();
-        if (!event.is_object() || object == event.end() || !object->is_object())
-            return fail(ErrorCode::DataLoss, m_doing + " failed: the server sent a line that is no event");
-        if (event["type"] == "ERROR")
-            return tl::unexpected(toError(parseKubeStatus(500, object->dump()), m_doing));
-        const auto type = eventType(event);
-        if (!type)
-            return Reading::Continue; // of a newer server
-        const auto metadata = object->find("metadata");
-        if (metadata != object->end() && metadata->is_object()) {
-            const auto version = metadata->find("resourceVersion");
-            if (version != metadata->end() && version->is_string())
-                m_version = version->get<std::string>();
-        }
-        return m_onEvent(*type, *object);
-    }
-
-    const WatchHandler &m_onEvent;
-    std::string m_version;
-    std::string m_doing;
-    std::string m_line;
-};
 
 /// The body of a refusal, and whether the answer is one.
 struct Refusal

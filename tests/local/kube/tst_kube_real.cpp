@@ -118,6 +118,28 @@ private slots:
         QCOMPARE(KubeClient(http, stranger).get(coreV1("nodes")).error().code, ErrorCode::Unauthenticated);
     }
 
+    void aClientCertificateIsAnIdentityToo()
+    {
+        const auto pki = m_plane->endpoint().caFile.parent_path();
+        KubeEndpoint endpoint = m_plane->client().endpoint();
+        endpoint.token.clear();
+        HttpClient http;
+        // Without one it is a stranger.
+        QVERIFY(KubeClient(http, endpoint).list(coreV1("secrets")).error().code == ErrorCode::Unauthenticated
+                || KubeClient(http, endpoint).list(coreV1("secrets")).error().code
+                    == ErrorCode::PermissionDenied);
+        endpoint.clientCertFile = pki / "kubelet-client.crt";
+        endpoint.clientKeyFile = pki / "kubelet-client.key";
+        HttpClient fresh; // the other's connections are a stranger's
+        const auto secrets = KubeClient(fresh, endpoint).list(coreV1("secrets"));
+        QVERIFY2(secrets.has_value(), secrets ? "" : secrets.error().message.c_str());
+        endpoint.clientKeyFile = pki / "not-there.key";
+        HttpClient another;
+        const auto broken = KubeClient(another, endpoint).list(coreV1("secrets"));
+        QCOMPARE(broken.error().code, ErrorCode::FailedPrecondition);
+        QVERIFY(broken.error().message.find("client certificate") != std::string::npos);
+    }
+
     void twelveHundredObjectsAreListedInPagesAndWatchedOn()
     {
         KubeClient &client = m_plane->client();
