@@ -2,14 +2,15 @@
 include(GNUInstallDirs)
 install(DIRECTORY resources/ DESTINATION ${CMAKE_INSTALL_DATADIR}/slipway
         PATTERN "theme" EXCLUDE) # the theme is compiled into the window
-# The local target's control plane, where it was built: packaging/setup/controlplane.sh. Licences go with it.
-if(EXISTS "${SLIPWAY_CONTROLPLANE_DIR}/kuberay-operator")
+# The local target's control plane, where it is built by the time of installing (packaging/setup/controlplane.sh), and
+# the licences of all that is compiled into it.
+if(SLIPWAY_CONTROLPLANE_DIR)
     foreach(peer IN ITEMS etcd kube-apiserver kube-controller-manager kube-scheduler kuberay-operator)
-        install(PROGRAMS ${SLIPWAY_CONTROLPLANE_DIR}/${peer} DESTINATION libexec/slipway)
+        install(PROGRAMS ${SLIPWAY_CONTROLPLANE_DIR}/${peer} DESTINATION libexec/slipway OPTIONAL)
     endforeach()
-    install(DIRECTORY ${SLIPWAY_CONTROLPLANE_DIR}/definitions DESTINATION libexec/slipway)
+    install(DIRECTORY ${SLIPWAY_CONTROLPLANE_DIR}/definitions DESTINATION libexec/slipway OPTIONAL)
     install(DIRECTORY ${SLIPWAY_CONTROLPLANE_DIR}/../licences/
-            DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences-of-the-control-plane)
+            DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences-of-the-control-plane OPTIONAL)
 endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 set(CPACK_PACKAGE_NAME slipway)
