@@ -14,15 +14,13 @@ import unittest
 from stand_client import Refused, Stand, exec_target
 import spdy_client
 
-POD = "127.88.0.20"  # 10.88.0.20 of the last cluster's plan
-SERVICE = "127.210.0.9"
 stand = None
 
 
 class Backend:
     """A TCP server of a pod: `serve(socket)` on a thread for each connection."""
 
-    def __init__(self, serve, address=POD):
+    def __init__(self, serve, address):
         self.listener = socket.create_server((address, 0), backlog=512)
         self.port = self.listener.getsockname()[1]
         self.serve = serve
@@ -267,7 +265,7 @@ class PortForwardTest(unittest.TestCase):
         return session.open({"streamtype": "data", "port": str(port), "requestid": str(request)}), error
 
     def test_both_directions_and_half_close(self):
-        with Backend(echo_reversed) as backend:
+        with Backend(echo_reversed, stand.pod()) as backend:
             for tunnel in (False, True):
                 session = self.open(tunnel)
                 data, error = self.connect(session, backend.port, 0)
@@ -278,7 +276,7 @@ class PortForwardTest(unittest.TestCase):
 
     def test_a_pod_that_ends_first_ends_the_error_stream_too(self):
         # kubectl 1.27 closes its own side only then.
-        with Backend(lambda sock: sock.sendall(b"bye")) as backend:
+        with Backend(lambda sock: sock.sendall(b"bye"), stand.pod()) as backend:
             session = self.open()
             data, error = self.connect(session, backend.port, 0)
             self.assertEqual(data.read_all(), b"bye")
@@ -286,10 +284,10 @@ class PortForwardTest(unittest.TestCase):
             session.close()
 
     def test_a_port_where_nobody_listens_is_told_and_the_session_goes_on(self):
-        closed = socket.create_server((POD, 0))
+        closed = socket.create_server((stand.pod(), 0))
         port = closed.getsockname()[1]
         closed.close()
-        with Backend(echo_reversed) as backend:
+        with Backend(echo_reversed, stand.pod()) as backend:
             session = self.open()
             data, error = self.connect(session, port, 0)
             self.assertIn(f"error forwarding port {port} to pod default/web".encode(), error.read_all())
@@ -316,7 +314,7 @@ class PortForwardTest(unittest.TestCase):
             sock.shutdown(socket.SHUT_WR)
             sock.recv(1)
 
-        with Backend(serve) as backend:
+        with Backend(serve, stand.pod()) as backend:
             session = self.open()
             pairs = [self.connect(session, backend.port, i) for i in range(200)]
             senders = [threading.Thread(target=pair[0].send, args=(piece, True)) for pair in pairs]
@@ -339,7 +337,7 @@ class PortForwardTest(unittest.TestCase):
                 pass
             ended.set()
 
-        with Backend(serve) as backend:
+        with Backend(serve, stand.pod()) as backend:
             session = self.open()
             data, _ = self.connect(session, backend.port, 0)
             data.wait(lambda s: s.received == b"x")
@@ -351,7 +349,7 @@ class PortForwardTest(unittest.TestCase):
             session.close()
 
     def test_by_websocket_channels(self):
-        with Backend(lambda sock: sock.sendall(b"hi " + sock.recv(100))) as backend:
+        with Backend(lambda sock: sock.sendall(b"hi " + sock.recv(100)), stand.pod()) as backend:
             ws = stand.websocket(f"/portForward/default/web?port={backend.port}", "v4.channel.k8s.io")
             self.assertEqual({ws.receive(), ws.receive()},
                              {bytes([channel]) + backend.port.to_bytes(2, "little") for channel in (0, 1)})
@@ -381,24 +379,24 @@ class EgressTest(unittest.TestCase):
         self.assertEqual(self.status_by_kubelet(stand.facts["otherNode"], "/healthz")[0], 404)
 
     def test_pods_and_services_are_reached_and_nothing_else(self):
-        with Backend(echo_reversed) as backend:
+        with Backend(echo_reversed, stand.pod()) as backend:
             stand.tell({"service": {"metadata": {"name": "web", "namespace": "default"},
-                                    "spec": {"clusterIP": "10.210.0.9", "ports": [{"port": 18080}]}}})
+                                    "spec": {"clusterIP": stand.service(9, 10), "ports": [{"port": 18080}]}}})
             stand.tell({"slice": {"metadata": {"name": "s", "namespace": "default", "labels": {"kubernetes.io/service-name": "web"}},
-                                  "ports": [{"port": backend.port}], "endpoints": [{"addresses": ["10.88.0.20"]}]}})
-            for target in (f"10.88.0.20:{backend.port}", "10.210.0.9:18080", "web.default.svc:18080"):
+                                  "ports": [{"port": backend.port}], "endpoints": [{"addresses": [stand.pod(10)]}]}})
+            for target in (f"{stand.pod(10)}:{backend.port}", stand.service(9, 10) + ":18080", "web.default.svc:18080"):
                 sock = stand.proxy(target)
                 sock.sendall(b"hello")
                 sock.shutdown(socket.SHUT_WR)
                 self.assertEqual(sock.recv(100), b"olleh")
                 self.assertEqual(sock.recv(100), b"")
                 sock.close()
-            for target in ("127.0.0.1:22", "example.com:443", "10.0.0.1:80", "[::1]:80", "10.88.0.20:0", "x"):
+            for target in ("127.0.0.1:22", "example.com:443", "10.0.0.1:80", "[::1]:80", stand.pod(10) + ":0", "x"):
                 with self.assertRaises(Refused) as refused:
                     stand.proxy(target)
                 self.assertIn(refused.exception.status, (400, 403))
             # The service's address answers on this machine too, without a proxy.
-            connect = lambda: socket.create_connection((SERVICE, 18080), 60)
+            connect = lambda: socket.create_connection((stand.service(9), 18080), 60)
             await_true(lambda: connect().close() is None, "the service's port is not open")
             sock = connect()
             sock.sendall(b"hello")
@@ -416,11 +414,11 @@ class EgressTest(unittest.TestCase):
             await_true(is_closed, "the port stayed open")
 
     def test_where_nobody_listens_is_told(self):
-        closed = socket.create_server((POD, 0))
+        closed = socket.create_server((stand.pod(), 0))
         port = closed.getsockname()[1]
         closed.close()
         with self.assertRaises(Refused) as refused:
-            stand.proxy(f"10.88.0.20:{port}")
+            stand.proxy(f"{stand.pod(10)}:{port}")
         self.assertEqual(refused.exception.status, 502)
 
     def test_the_socket_is_the_owners_alone(self):
@@ -467,7 +465,7 @@ class MetricsTest(unittest.TestCase):
 if __name__ == "__main__":
     program = os.path.abspath(sys.argv.pop(1))
     with tempfile.TemporaryDirectory(prefix="streams-") as folder:
-        stand = Stand(program, folder, "--pod", "default/web=10.88.0.20")
+        stand = Stand(program, folder, "--pod", "default/web=20")
         try:
             result = unittest.main(exit=False, verbosity=1, warnings="ignore").result
             memory = next(line for line in open(f"/proc/{stand.process.pid}/status") if line.startswith("VmHWM"))

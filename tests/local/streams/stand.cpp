@@ -8,6 +8,7 @@
 #include "cluster/local/controlplane/control_plane_programs.h"
 #include "cluster/local/kubelet/kubelet_server.h"
 #include "cluster/local/kubelet/metrics_api.h"
+#include "cluster/local/network/address_claim.h"
 #include "cluster/local/network/egress_proxy.h"
 #include "cluster/local/network/service_ports.h"
 #include "cluster/local/network/service_table.h"
@@ -33,8 +34,7 @@ constexpr const char *kubeletClient = "kube-apiserver-kubelet-client"; // whom a
 struct Arguments
 {
     std::filesystem::path dir;
-    int index = AddressPlan::maxClusters - 1; // the local target itself begins with the first
-    std::vector<std::string> pods; // namespace/name=10.x
+    std::vector<std::string> pods; // namespace/name=N: the N-th address of the pods' range
     bool hasControlPlane = false; // a real one, which calls us
 };
 
@@ -46,8 +46,6 @@ Arguments parse(int argc, char **argv)
         const std::string value = argv[i + 1];
         if (name == "--dir")
             arguments.dir = value;
-        else if (name == "--index")
-            arguments.index = std::stoi(value);
         else if (name == "--pod")
             arguments.pods.push_back(value);
         else if (name == "--control-plane")
@@ -75,6 +73,17 @@ T must(Result<T> result)
         std::_Exit(2);
     }
     return std::move(*result);
+}
+
+/// Addresses that no other cluster of this machine uses; the local target itself begins with the first.
+AddressClaim claimAddresses()
+{
+    for (int index = AddressPlan::maxClusters - 1; index >= 0; --index) {
+        if (auto claim = AddressClaim::take(index))
+            return std::move(*claim);
+    }
+    std::cerr << "all addresses are in use" << std::endl;
+    std::_Exit(77);
 }
 
 void must(const Status &status)
@@ -106,7 +115,8 @@ class Stand
 {
 public:
     explicit Stand(const Arguments &a)
-        : m_plan(must(AddressPlan::forCluster(a.index))), m_table(m_plan), m_pods(m_io, a.dir / "logs")
+        : m_plan(must(AddressPlan::forCluster(m_claim.index()))), m_table(m_plan),
+          m_pods(m_io, a.dir / "logs")
     {
         const auto now = std::chrono::system_clock::now();
         std::filesystem::create_directories(a.dir / "logs");
@@ -130,7 +140,8 @@ public:
         for (const std::string &pod : a.pods) {
             const std::size_t slash = pod.find('/');
             const std::size_t equals = pod.find('=');
-            const Ipv4 address = Ipv4::parse(pod.substr(equals + 1)).value();
+            const Ipv4 address{m_plan.pods().first.value
+                               + static_cast<std::uint32_t>(std::stoul(pod.substr(equals + 1)))};
             m_pods.add(pod.substr(0, slash), pod.substr(slash + 1, equals - slash - 1),
                        onThisMachine(address).text());
         }
@@ -162,7 +173,8 @@ public:
 
     [[nodiscard]] Json description(const Arguments &a) const
     {
-        return {{"kubeletPort", m_kubelet->address().port},
+        return {{"index", m_plan.index()},
+                {"kubeletPort", m_kubelet->address().port},
                 {"metrics",
                  onThisMachine(m_plan.controlPlane()).text() + ":" + std::to_string(m_metrics->port())},
                 {"egressSocket", (a.dir / "egress.sock").string()},
@@ -201,6 +213,7 @@ private:
     std::unique_ptr<ControlPlane> m_plane;
     ControlPlaneEndpoint m_endpoint;
     boost::asio::io_context m_io{1};
+    AddressClaim m_claim = claimAddresses();
     AddressPlan m_plan;
     ServiceTable m_table;
     ShellPods m_pods;

@@ -126,14 +126,27 @@ class WebSocket:
         self.conn.close()
 
 
+class NotBuilt(Exception):
+    """The stand's own words on what is missing are on standard error."""
+
+
 class Stand:
     def __init__(self, program, folder, *arguments):
         self.folder = folder
         self.process = subprocess.Popen([program, "--dir", folder, *arguments], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
-        assert line, "the stand did not start"
+        if not line:
+            code = self.process.wait(60)
+            raise NotBuilt if code == 77 else RuntimeError(f"the stand ended with exit code {code}")
         self.facts = json.loads(line)
+
+    def pod(self, first=127):
+        """The address of the pod that was given the number 20; in the cluster it begins with 10."""
+        return f"{first}.{16 + 8 * self.facts['index']}.0.20"
+
+    def service(self, last, first=127):
+        return f"{first}.{201 + self.facts['index']}.0.{last}"
 
     def tell(self, command):
         self.process.stdin.write(json.dumps(command) + "\n")

@@ -1,3 +1,4 @@
+#include "cluster/local/network/address_claim.h"
 #include "cluster/local/network/address_plan.h"
 #include "cluster/local/network/address_pool.h"
 
@@ -18,6 +19,7 @@ private slots:
     void anAddressThatWasGivenBackIsTheLastToBeHandedOut();
     void anAddressFoundAtStartIsNotHandedOutAgain();
     void aRangeThatIsUsedUpSaysSo();
+    void theAddressesOfAClusterAreClaimedByOne();
     void onlyPlainAddressesAreRead_data();
     void onlyPlainAddressesAreRead();
 };
@@ -106,6 +108,27 @@ void AddressPlanTest::aRangeThatIsUsedUpSaysSo()
     QCOMPARE(pool.allocate().error().code, cluster::ErrorCode::ResourceExhausted);
     pool.release(*Ipv4::parse("10.16.0.2"));
     QCOMPARE(pool.allocate()->text(), std::string("10.16.0.2"));
+}
+
+void AddressPlanTest::theAddressesOfAClusterAreClaimedByOne()
+{
+    using cluster::ErrorCode;
+    QVERIFY(!AddressClaim::take(AddressPlan::maxClusters).has_value());
+    // Others on this machine may have some: any free one will do.
+    for (int index = AddressPlan::maxClusters - 1; index >= 0; --index) {
+        auto claim = AddressClaim::take(index);
+        if (!claim)
+            continue;
+        QCOMPARE(claim->index(), index);
+        QCOMPARE(AddressClaim::take(index).error().code, ErrorCode::AlreadyExists);
+        {
+            const AddressClaim moved = std::move(*claim);
+            QCOMPARE(AddressClaim::take(index).error().code, ErrorCode::AlreadyExists);
+        }
+        QVERIFY(AddressClaim::take(index).has_value());
+        return;
+    }
+    QSKIP("all addresses are claimed by others");
 }
 
 void AddressPlanTest::onlyPlainAddressesAreRead_data()
