@@ -28,6 +28,7 @@ struct LocalCluster::Private
     Status run(const StageHandler &onStage, const CancelToken &cancel);
     Status keep(KeptCluster changed);
     void setState(std::string name, std::string message = {});
+    void showControlPlane(std::shared_ptr<ControlPlane> plane);
     [[nodiscard]] std::shared_ptr<ClusterParts> runningParts() const;
 
     const LocalClusterSurroundings &surroundings;
@@ -49,6 +50,12 @@ void LocalCluster::Private::setState(std::string name, std::string text)
     const std::scoped_lock lock(mutex);
     stateName = std::move(name);
     message = std::move(text);
+}
+
+void LocalCluster::Private::showControlPlane(std::shared_ptr<ControlPlane> plane)
+{
+    const std::scoped_lock lock(mutex);
+    controlPlane.swap(plane); // what was there ends after the lock is open again: that takes a while
 }
 
 Status LocalCluster::Private::keep(KeptCluster changed)
@@ -92,6 +99,7 @@ Status LocalCluster::Private::run(const StageHandler &onStage, const CancelToken
         controlPlaneOptions(*plan), [log = surroundings.log, name](const ProcessEvent &event) {
             log(name, event.process + (event.message.empty() ? "" : ": " + event.message));
         });
+    showControlPlane(plane); // so that its processes can be seen while they start
     const auto started = plane->start([&](const std::string &stage) { onStage(stage, 0.3); }, cancel);
     if (!started)
         return tl::unexpected(started.error());
@@ -102,7 +110,6 @@ Status LocalCluster::Private::run(const StageHandler &onStage, const CancelToken
     const std::scoped_lock lock(mutex);
     address = "127.0.0.1:" + std::to_string(started->port);
     caPem = started->caPem;
-    controlPlane = std::move(plane);
     parts = std::move(around);
     return {};
 }
@@ -128,10 +135,12 @@ Status LocalCluster::start(const StageHandler &onStage, const CancelToken &cance
         return kept;
     d->setState("starting");
     Status done = d->run(onStage, cancel);
-    if (done)
+    if (done) {
         d->setState("running");
-    else
+    } else {
+        d->showControlPlane(nullptr); // nothing of it runs
         d->setState("failed", done.error().message);
+    }
     d->surroundings.log(d->record.spec.name, done ? "runs" : "did not start: " + done.error().message);
     return done;
 }
