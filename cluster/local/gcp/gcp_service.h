@@ -14,6 +14,7 @@
 
 namespace cluster::local {
 
+class MetricSource;
 class Quotas;
 using WallClock = std::function<std::chrono::system_clock::time_point()>;
 
@@ -28,6 +29,8 @@ struct GcpContext
     std::string projectId; ///< the project that is there from the start
     std::string projectNumber;
     std::filesystem::path bucketsDir; ///< for the bytes of objects
+    const MetricSource *metrics = nullptr; ///< the clusters' samples; nullptr: there are none yet
+    std::string prometheusUrl = {}; ///< of a real Prometheus on this machine; empty: there is none
 
     /// A duration of Google's as it is here.
     [[nodiscard]] std::chrono::milliseconds compressed(std::chrono::milliseconds real) const

@@ -4,6 +4,7 @@
 #include "cluster/local/gcp/cloudquotas_service.h"
 #include "cluster/local/gcp/compute_service.h"
 #include "cluster/local/gcp/iam_service.h"
+#include "cluster/local/gcp/monitoring_service.h"
 #include "cluster/local/gcp/resourcemanager_service.h"
 #include "cluster/local/gcp/serviceusage_service.h"
 #include "cluster/local/gcp/storage_service.h"
@@ -21,6 +22,7 @@ std::vector<MountedService> makeGoogleServices(GcpContext &context)
     services.push_back({"artifactregistry", std::make_unique<ArtifactRegistryService>(context)});
     services.push_back({"compute", std::make_unique<ComputeService>(context, context.quotas)});
     services.push_back({"cloudquotas", std::make_unique<CloudQuotasService>(context, context.quotas)});
+    services.push_back({"monitoring", std::make_unique<MonitoringService>(context)});
     return services;
 }
 

@@ -14,9 +14,12 @@ target_sources(cluster_local_gcp PRIVATE
     enabled_apis.cpp enabled_apis.h
     iam_policy.cpp iam_policy.h
     iam_service.cpp iam_service.h
+    metric_source.h
+    monitoring_service.cpp monitoring_service.h
     multipart_related.cpp multipart_related.h
     object_list.cpp object_store.cpp object_store.h
     projects.cpp projects.h
+    prometheus_selector.cpp prometheus_selector.h
     quotas.cpp quotas.h
     resourcemanager_service.cpp resourcemanager_service.h
     serviceusage_catalog.cpp serviceusage_catalog.h
@@ -35,4 +38,4 @@ target_sources(cluster_local_gcp PRIVATE
     upload_sink.cpp upload_sink.h
     wire_values.cpp wire_values.h)
 target_include_directories(cluster_local_gcp PRIVATE ${CMAKE_BINARY_DIR}/generated)
-target_link_libraries(cluster_local_gcp PRIVATE Boost::headers yaml-cpp OpenSSL::Crypto)
+target_link_libraries(cluster_local_gcp PRIVATE cluster_net Boost::headers yaml-cpp OpenSSL::Crypto)

@@ -40,7 +40,11 @@ GoogleResult<json> TimedOperations::start(const std::string &name, const Operati
     const auto written = m_context.documents.put(keyOf(name), stored);
     if (!written)
         return tl::unexpected(toGoogleError(written.error()));
-    return wire(stored);
+    // Running, however short it takes: gcloud overlooks an error in the first answer.
+    json begun{{"name", name}};
+    if (!metadata.is_null())
+        begun["metadata"] = metadata;
+    return begun;
 }
 
 GoogleResult<json> TimedOperations::get(const std::string &name) const

@@ -33,7 +33,8 @@ public:
     [[nodiscard]] OperationPlan plan(const std::string &type, const std::string &location,
                                      std::chrono::milliseconds takes) const;
 
-    /// Writes the operation down and returns it as it is now. Metadata and response go out as they are.
+    /// Writes the operation down and returns it as one that has begun. Metadata and response go out as they
+    /// are.
     GoogleResult<nlohmann::json> start(const std::string &name, const OperationPlan &plan,
                                        const nlohmann::json &metadata, const nlohmann::json &response);
     [[nodiscard]] GoogleResult<nlohmann::json> get(const std::string &name) const; ///< or NotFound
