@@ -21,7 +21,7 @@ set(rows
     "^cluster/httpd/[a-z_]*(message|exchange|byte_stream|http_listener)\\.h$" "^[<\"](boost/|openssl/)"
     "^cluster/catalog/"                 "^[<\"](cluster/[^bc]|curl/|boost/)"
     "^cluster/local/gcp/"               "^[<\"](cluster/(openai|modelstore|observe|kube|gcp)/|cluster/local/(nodeagent|kubelet|network|controlplane|clusters|daemon)/|curl/)"
-    "^cluster/local/gcp/"               "^[<\"]cluster/local/nodes/([^p]|pool_sc|pod)"
+    "^cluster/local/gcp/"               "^[<\"]cluster/local/nodes/([^p]|pod)"
     "^cluster/local/nodes/"             "^[<\"](cluster/(openai|modelstore|observe|httpd)/|cluster/local/(gcp|nodeagent|kubelet|controlplane|clusters)/|curl/|boost/)"
     "^engine/"                          "^[<\"](models|ui|app)/|^[<\"]cluster/[^b]"
     "^engine/(protocol|gguf|metrics|serving|supervisor|group|scheduler|runner)/"

@@ -264,11 +264,12 @@ std::optional<Fault> Faults::strike(FaultKind kind, const FaultContext &context)
         ++found->struck;
         struck = *found;
         isOver = found->times > 0 && found->struck >= found->times;
-        // That the count could not be stored (the disk is full) does not keep the fault from striking.
+        // Only a count that comes to an end is kept on disk: no request is to wait for it without need. That
+        // it could not be stored (the disk is full) does not keep the fault from striking.
         if (isOver) {
             static_cast<void>(m_documents.remove(keyOf(found->id)));
             m_faults.erase(found);
-        } else {
+        } else if (found->times > 0) {
             static_cast<void>(m_documents.put(keyOf(found->id), found->toJson()));
         }
     }

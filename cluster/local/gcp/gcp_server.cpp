@@ -115,6 +115,7 @@ void GcpServer::Private::stop()
         return;
     for (const auto &[prefix, service] : services)
         service->stop();
+    workers.stop(); // answers that wait (latency on order) are given up: their clients see the connection end
     workers.join();
 }
 
