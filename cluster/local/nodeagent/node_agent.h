@@ -43,7 +43,6 @@ struct NodeAgentOptions
     std::string standInModel;
 
     std::string podCidr; ///< IPv4, "10.16.0.0/13": pod IPs come from it; 10.a.b.c is 127.a.b.c here.
-    std::string clusterDomain = "cluster.local";
     std::string kubernetesServiceHost; ///< For KUBERNETES_SERVICE_HOST in containers: "127.0.0.1"
     int kubernetesServicePort = 0;
 
@@ -58,7 +57,6 @@ struct NodeAgentOptions
 
     double timeScale = 1; ///< Back-off, probe periods and grace are divided by it (tests).
     std::size_t writerThreads = 2; ///< For calls to the API server.
-    int maxPodsPerNode = 110;
 };
 
 /// The kubelet's role for every node of one cluster: pods that the scheduler gave to any node become

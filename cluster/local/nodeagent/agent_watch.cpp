@@ -1,0 +1,187 @@
+#include "cluster/local/nodeagent/agent_private.h"
+#include "cluster/local/nodeagent/json_fields.h"
+#include "cluster/local/nodeagent/process_usage.h"
+
+#include <malloc.h>
+#include <spdlog/spdlog.h>
+
+// What the agent hears of nodes and pods, and what it looks at from time to time.
+namespace cluster::local {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+namespace asio = boost::asio;
+
+namespace {
+
+void pruneNode(json &node)
+{
+    json kept{{"metadata",
+               {{"name", textOf(fieldOf(node, "metadata"), "name")},
+                {"uid", fieldOf(fieldOf(node, "metadata"), "uid")},
+                {"resourceVersion", fieldOf(fieldOf(node, "metadata"), "resourceVersion")},
+                {"labels", fieldOf(fieldOf(node, "metadata"), "labels")}}}};
+    for (const char *name : {"addresses", "capacity", "allocatable"})
+        kept["status"][name] = fieldOf(fieldOf(node, "status"), name);
+    node = std::move(kept);
+}
+
+} // namespace
+
+void NodeAgent::Private::watchNodes()
+{
+    Informer::Handlers handlers;
+    handlers.onEvent = onIo([](Private &self, const InformerEvent &event) { self.onNode(event); });
+    handlers.onSynced = onIo([](Private &self) { self.watchPods(); });
+    handlers.onError = [](const Error &error) { spdlog::debug("watching nodes: {}", error.message); };
+    InformerOptions watching;
+    watching.prune = pruneNode;
+    nodeInformer
+        = std::make_unique<Informer>(client, coreV1("nodes"), std::move(handlers), std::move(watching));
+}
+
+void NodeAgent::Private::watchPods()
+{
+    if (isStopping || podInformer)
+        return;
+    Informer::Handlers handlers;
+    handlers.onEvent = onIo([](Private &self, const InformerEvent &event) { self.onPod(event); });
+    handlers.onSynced = onIo([](Private &self) { self.onPodsSynced(); });
+    handlers.onError = [](const Error &error) { spdlog::debug("watching pods: {}", error.message); };
+    InformerOptions watching;
+    watching.fieldSelector = "spec.nodeName!=";
+    watching.prune = [table = *images](json &pod) {
+        // Only looked at: the object stays its owner's.
+        const std::shared_ptr<const json> view(&pod, [](const json *) {});
+        if (table.isSimulated(parsePod(view)))
+            pruneSimulatedPod(pod);
+    };
+    podInformer
+        = std::make_unique<Informer>(client, coreV1("pods"), std::move(handlers), std::move(watching));
+}
+
+void NodeAgent::Private::onNode(const InformerEvent &event)
+{
+    const std::string name = textOf(fieldOf(*event.object, "metadata"), "name");
+    if (event.type != InformerEventType::Deleted) {
+        const bool isNew = nodes.find(name) == nodes.end();
+        nodes[name] = event.object;
+        if (!isNew)
+            return;
+        for (auto pod = homeless.begin(); pod != homeless.end();) {
+            const bool isHome = textOf(fieldOf(*pod->second, "spec"), "nodeName") == name;
+            const KubeObject object = pod->second;
+            pod = isHome ? homeless.erase(pod) : std::next(pod);
+            if (isHome)
+                add(object);
+        }
+        return;
+    }
+    nodes.erase(name);
+    const PodRunners known = pods; // the map changes meanwhile
+    for (const auto &[uid, pod] : known) {
+        if (pod->spec().node == name)
+            pod->killSilently();
+    }
+}
+
+void NodeAgent::Private::onPod(const InformerEvent &event)
+{
+    const json &metadata = fieldOf(*event.object, "metadata");
+    const std::string uid = textOf(metadata, "uid");
+    if (isStopping || !isSafeName(uid))
+        return;
+    const auto found = pods.find(uid);
+    if (event.type == InformerEventType::Deleted) {
+        homeless.erase(uid);
+        if (found != pods.end())
+            std::shared_ptr<PodRunner>(found->second)->onDeleted();
+        return;
+    }
+    if (found != pods.end()) {
+        std::shared_ptr<PodRunner>(found->second)->update(parsePod(event.object), knowsAllPods);
+        return;
+    }
+    add(event.object);
+}
+
+void NodeAgent::Private::add(const KubeObject &object)
+{
+    PodSpec pod = parsePod(object);
+    if (lostNodes.contains(pod.node))
+        return;
+    if (!nodes.contains(pod.node)) {
+        homeless[pod.uid] = object;
+        return;
+    }
+    const bool isSimulated = images->isSimulated(pod);
+    const std::string uid = pod.uid;
+    auto runner = std::make_shared<PodRunner>(*context, std::move(pod), isSimulated);
+    pods[uid] = runner;
+    if (knowsAllPods)
+        runner->sync();
+}
+
+void NodeAgent::Private::onPodsSynced()
+{
+    knowsAllPods = hasJustListed = true;
+    const PodRunners known = pods; // the map may change meanwhile
+    for (const auto &[uid, pod] : known)
+        pod->sync();
+    sweepFolders();
+}
+
+void NodeAgent::Private::onGone(const std::string &uid)
+{
+    const auto found = pods.find(uid);
+    if (found == pods.end())
+        return;
+    // Not at once: it is the pod itself that says so.
+    asio::post(io, [kept = found->second] {});
+    pods.erase(found);
+    if (isStopping)
+        checkStopped();
+}
+
+void NodeAgent::Private::sweepFolders()
+{
+    std::error_code error;
+    for (const fs::directory_entry &entry : fs::directory_iterator(options.folder / "pods", error)) {
+        const std::string uid = entry.path().filename().string();
+        if (!pods.contains(uid) && !homeless.contains(uid))
+            fs::remove_all(entry.path(), error);
+    }
+}
+
+/// Every two seconds: names, and memory limits, which are kept by looking (cgroups can't be had everywhere).
+void NodeAgent::Private::watchContainers()
+{
+    containerTimer.expires_after(std::chrono::seconds(2));
+    containerTimer.async_wait([weak = weak_from_this()](boost::system::error_code error) {
+        const auto self = weak.lock();
+        if (error || !self)
+            return;
+        if (std::exchange(self->hasJustListed, false))
+            ::malloc_trim(0); // the first list was many times what is kept of it
+        std::optional<ProcessTable> table;
+        for (const auto &[uid, pod] : self->pods) {
+            if (pod->hasProcesses())
+                pod->updateHosts();
+            for (std::size_t i = 0; pod->hasProcesses() && i < pod->spec().containers.size(); ++i) {
+                const auto limit = static_cast<std::uint64_t>(pod->spec().containers[i].memoryLimit);
+                ContainerRunner *runner = pod->runner(i);
+                if (limit == 0 || runner == nullptr || !runner->isRunning())
+                    continue;
+                if (!table)
+                    table = ProcessTable::read();
+                if (table->usageOf(runner->pid()).anonymousBytes <= limit)
+                    continue;
+                runner->noteOutOfMemory();
+                runner->kill();
+            }
+        }
+        self->watchContainers();
+    });
+}
+
+} // namespace cluster::local
