@@ -30,9 +30,13 @@ class DescriptorStream : public ByteStream
 {
 public:
     DescriptorStream(const asio::any_io_executor &executor, int descriptor)
-        : m_descriptor(std::make_shared<asio::posix::stream_descriptor>(executor, descriptor)),
+        : m_descriptor(std::make_shared<asio::posix::stream_descriptor>(executor)),
           m_isTerminal(::isatty(descriptor) == 1)
     {
+        boost::system::error_code error;
+        m_descriptor->assign(descriptor, error);
+        if (error) // a plain file can't be waited for; all calls fail then
+            ::close(descriptor);
     }
     ~DescriptorStream() override { DescriptorStream::close(); }
 

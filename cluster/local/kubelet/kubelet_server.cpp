@@ -47,6 +47,7 @@ struct KubeletServer::Private : std::enable_shared_from_this<KubeletServer::Priv
     NodeOfAddress nodeOfAddress;
     std::shared_ptr<KubeletSessions> sessions;
     std::unique_ptr<HttpListener> listener;
+    std::vector<std::weak_ptr<LogAnswer>> logs; // to be stopped before the pods go
 
     void serve(const std::shared_ptr<ServerExchange> &exchange);
     void serveKnown(const std::shared_ptr<ServerExchange> &exchange, const std::string &node);
@@ -124,10 +125,12 @@ void KubeletServer::Private::serveLog(const std::shared_ptr<ServerExchange> &exc
         return;
     }
     Result<std::unique_ptr<LogReader>> reader = pods.openLog(ref, node, *log);
-    if (reader)
-        LogAnswer::start(exchange, std::move(*reader));
-    else
+    if (!reader) {
         replyError(*exchange, reader.error());
+        return;
+    }
+    std::erase_if(logs, [](const auto &answer) { return answer.expired(); });
+    logs.push_back(LogAnswer::start(exchange, std::move(*reader)));
 }
 
 bool KubeletServer::Private::servePage(ServerExchange &exchange, const std::string &node)
@@ -172,6 +175,10 @@ KubeletServer::~KubeletServer()
 {
     m_p->listener.reset();
     m_p->sessions->closeAll();
+    for (const auto &log : m_p->logs) {
+        if (const auto open = log.lock())
+            open->stop();
+    }
 }
 
 Status KubeletServer::listen()

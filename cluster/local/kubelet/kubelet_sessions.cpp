@@ -96,6 +96,27 @@ void KubeletSessions::closeAll()
     m_isClosed = true;
     for (const auto &[id, close] : std::exchange(m_open, {}))
         close();
+    for (const auto &starting : std::exchange(m_starting, {})) {
+        if (const auto process = starting.lock())
+            process->reset();
+    }
+}
+
+std::shared_ptr<std::unique_ptr<ContainerProcess>>
+KubeletSessions::keep(std::unique_ptr<ContainerProcess> process)
+{
+    auto kept = std::make_shared<std::unique_ptr<ContainerProcess>>(std::move(process));
+    std::erase_if(m_starting, [](const auto &starting) { return starting.expired(); });
+    m_starting.push_back(kept);
+    return kept;
+}
+
+bool KubeletSessions::refuseIfFull(ServerExchange &exchange) const
+{
+    if (m_open.size() < m_options.maxConnections)
+        return false;
+    refuse(exchange, 503, "too many exec, attach and port-forward sessions");
+    return true;
 }
 
 std::function<void()> KubeletSessions::endOf(std::uint64_t id)
@@ -109,6 +130,8 @@ std::function<void()> KubeletSessions::endOf(std::uint64_t id)
 void KubeletSessions::command(const std::shared_ptr<ServerExchange> &exchange, const ContainerRef &ref,
                               const std::string &node, bool isAttach)
 {
+    if (refuseIfFull(*exchange))
+        return;
     const ServerRequest &request = exchange->request();
     const Result<ExecOptions> exec = parseExecOptions(request, isAttach);
     if (!exec) {
@@ -156,7 +179,7 @@ void KubeletSessions::commandBySpdy(const std::shared_ptr<ServerExchange> &excha
                                     std::unique_ptr<ContainerProcess> process, const ExecOptions &exec,
                                     const std::string &protocol)
 {
-    auto kept = std::make_shared<std::unique_ptr<ContainerProcess>>(std::move(process));
+    const auto kept = keep(std::move(process));
     exchange->upgrade(
         switching(protocol),
         [weak = weak_from_this(), kept, exec, protocol](Result<std::unique_ptr<ByteStream>> carrier) {
@@ -193,7 +216,7 @@ void KubeletSessions::commandBySocket(const std::shared_ptr<ServerExchange> &exc
                                       std::unique_ptr<ContainerProcess> process, const ExecOptions &exec,
                                       const std::string &protocol)
 {
-    auto kept = std::make_shared<std::unique_ptr<ContainerProcess>>(std::move(process));
+    const auto kept = keep(std::move(process));
     WebSocket::accept(m_executor, exchange, protocol,
                       [weak = weak_from_this(), kept, exec](Result<std::shared_ptr<WebSocket>> socket) {
                           const auto self = weak.lock();
@@ -234,6 +257,8 @@ void KubeletSessions::commandBySocket(const std::shared_ptr<ServerExchange> &exc
 void KubeletSessions::portForward(const std::shared_ptr<ServerExchange> &exchange,
                                   const std::string &nameSpace, const std::string &pod)
 {
+    if (refuseIfFull(*exchange))
+        return;
     const ServerRequest &request = exchange->request();
     const Result<std::string> address = m_pods.podAddress(nameSpace, pod);
     if (!address) {

@@ -7,6 +7,8 @@
 #include "cluster/local/nodeagent/pod_access.h"
 #include <boost/asio/any_io_executor.hpp>
 #include <map>
+#include <memory>
+#include <vector>
 
 namespace cluster::local {
 
@@ -38,11 +40,16 @@ private:
     void forwardBySocket(const std::shared_ptr<ServerExchange> &exchange, PortForwardOptions forward);
     void startForward(std::unique_ptr<ByteStream> carrier, PortForwardOptions forward);
     [[nodiscard]] std::function<void()> endOf(std::uint64_t id);
+    /// A process whose client has not yet got its upgrade; closeAll() ends it.
+    [[nodiscard]] std::shared_ptr<std::unique_ptr<ContainerProcess>>
+    keep(std::unique_ptr<ContainerProcess> process);
+    [[nodiscard]] bool refuseIfFull(ServerExchange &exchange) const;
 
     boost::asio::any_io_executor m_executor;
     const KubeletServerOptions &m_options;
     PodAccess &m_pods;
     std::map<std::uint64_t, Close> m_open;
+    std::vector<std::weak_ptr<std::unique_ptr<ContainerProcess>>> m_starting;
     std::uint64_t m_next = 0;
     bool m_isClosed = false;
 };
