@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int patience = 120000; // ms, for conditions that are awaited
+constexpr int patience = 240000; // ms, for conditions that are awaited; a busy machine takes its time
 
 std::optional<fs::path> programs()
 {
