@@ -86,7 +86,10 @@ public:
             }
             out += c;
         }
-        return m_at++ < m_text.size();
+        if (atEnd())
+            return false;
+        ++m_at;
+        return true;
     }
 
 private:
