@@ -41,7 +41,8 @@ private slots:
 
     void aPodRunsItsCommandAndIsReady()
     {
-        m_stand->makePod("hello", podOf(shell("echo hello from $HOSTNAME; exec sleep 1000")));
+        m_stand->makePod("hello",
+                         podOf(shell("echo hello from $HOSTNAME; echo $$ > $HOME/pid; exec sleep 1000")));
         QVERIFY(m_stand->waitReady("hello"));
         const json pod = m_stand->pod("hello");
         QVERIFY(pod["status"]["phase"] == json("Running"));
@@ -64,6 +65,8 @@ private slots:
 
     void containersHaveNamesOfTheirOwnAndKnowTheServices()
     {
+        if (m_stand->exec("hello", {"sh", "-c", "echo ${SLIPWAY_ROOT:-none}"}).second != "none\n")
+            QSKIP("this machine forbids mount namespaces to this user");
         QCOMPARE(m_stand->exec("hello", {"hostname"}).second, std::string("hello\n"));
         QCOMPARE(m_stand->exec("hello", {"sh", "-c", "getent hosts db.default | cut -d' ' -f1"}).second,
                  std::string("127.201.0.9\n"));
@@ -82,7 +85,7 @@ private slots:
     void aPodThatIsKilledIsStartedAgain()
     {
         const json before = m_stand->pod("hello");
-        m_stand->exec("hello", {"sh", "-c", "kill -9 $(pgrep -o sleep)"}); // it takes this command with it
+        m_stand->exec("hello", {"sh", "-c", "kill -9 $(cat $HOME/pid)"}); // it takes this command with it
         const json after = m_stand->waitFor("hello", [](const json &pod) {
             return firstStatus(pod)["restartCount"] == 1 && firstStatus(pod)["state"].contains("running");
         });
