@@ -2,6 +2,7 @@
 
 #include "cluster/kube/kube_client.h"
 #include "cluster/local/nodes/node_object.h"
+#include "cluster/local/nodes/parallel.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,8 @@ constexpr seconds shortestInterval{10};
 constexpr seconds longestInterval{25};
 constexpr seconds retryInterval{2};
 constexpr seconds shortestStatusInterval{300};
+constexpr std::size_t largestBatch = 32;
+constexpr std::size_t helpersWhenLate = 4;
 
 ResourcePath leasePath(const std::string &node)
 {
@@ -84,7 +87,21 @@ void NodeHeartbeats::remove(const std::string &node)
         m_due.erase({found->second.due, node});
         m_pulses.erase(found);
     }
-    m_changed.wait(lock, [&] { return m_inFlight != node; });
+    m_changed.wait(lock, [&] { return !m_inFlight.contains(node); });
+}
+
+void NodeHeartbeats::refute(const std::string &node)
+{
+    const std::lock_guard lock(m_mutex);
+    const auto found = m_pulses.find(node);
+    if (found == m_pulses.end())
+        return;
+    Pulse &pulse = found->second;
+    m_due.erase({pulse.due, node});
+    pulse.isGivenUp = true;
+    pulse.due = pulse.statusDue = Clock::now();
+    m_due.insert({pulse.due, node});
+    m_changed.notify_all();
 }
 
 std::size_t NodeHeartbeats::size() const
@@ -112,35 +129,69 @@ void NodeHeartbeats::run()
             m_changed.wait(lock, cancel, [this] { return !m_due.empty(); });
             continue;
         }
-        const auto [due, node] = *m_due.begin();
+        const auto due = m_due.begin()->first;
         if (due > Clock::now()) {
             m_changed.wait_until(lock, cancel, due,
-                                 [&, first = due] { return m_due.empty() || m_due.begin()->first < first; });
+                                 [&] { return m_due.empty() || m_due.begin()->first < due; });
             continue;
         }
-        m_due.erase(m_due.begin());
-        Pulse pulse = m_pulses.at(node);
-        m_inFlight = node;
+        std::vector<Beat> beats = takeDue();
         lock.unlock();
-        const bool isRenewed = renew(node, pulse);
-        const bool wantsStatus = isRenewed && pulse.statusDue <= Clock::now();
-        if (wantsStatus)
-            reportStatus(node);
+        send(beats);
         lock.lock();
-        m_inFlight.clear();
-        m_changed.notify_all();
-        const auto found = m_pulses.find(node);
-        if (found == m_pulses.end() || found->second.uid != pulse.uid)
-            continue; // removed, or made anew, meanwhile
-        const auto now = Clock::now();
-        if (found->second.due != due)
-            continue; // added again
-        pulse.due = now + (isRenewed ? interval() : Clock::duration(retryInterval));
-        if (wantsStatus)
-            pulse.statusDue = now + statusInterval();
-        m_due.insert({pulse.due, node});
-        found->second = std::move(pulse);
+        putBack(std::move(beats));
     }
+}
+
+/// Some that are due, the oldest first; the mutex is held.
+std::vector<NodeHeartbeats::Beat> NodeHeartbeats::takeDue()
+{
+    std::vector<Beat> beats;
+    const auto now = Clock::now();
+    while (!m_due.empty() && m_due.begin()->first <= now && beats.size() < largestBatch) {
+        const std::string node = m_due.begin()->second;
+        m_due.erase(m_due.begin());
+        m_inFlight.insert(node);
+        beats.push_back({node, m_pulses.at(node)});
+    }
+    return beats;
+}
+
+void NodeHeartbeats::send(std::vector<Beat> &beats)
+{
+    const auto sendOne = [this, &beats](std::size_t i) -> Status {
+        Beat &beat = beats[i];
+        beat.isRenewed = renew(beat.node, beat.pulse);
+        // Without its heartbeat time a status loses nothing: only what was given up is said again until
+        // heard.
+        if (beat.isRenewed && beat.pulse.statusDue <= Clock::now())
+            beat.hasStatus = reportStatus(beat.node, beat.pulse.isGivenUp) || !beat.pulse.isGivenUp;
+        return {};
+    };
+    // A full batch: one call after the other does not keep up with the server.
+    (void)inParallel(beats.size(), beats.size() < largestBatch ? 1 : helpersWhenLate, sendOne);
+}
+
+/// The mutex is held.
+void NodeHeartbeats::putBack(std::vector<Beat> beats)
+{
+    const auto now = Clock::now();
+    for (Beat &beat : beats) {
+        m_inFlight.erase(beat.node);
+        const auto found = m_pulses.find(beat.node);
+        const bool isSame = found != m_pulses.end() && found->second.uid == beat.pulse.uid
+            && found->second.due == beat.pulse.due;
+        if (!isSame)
+            continue; // removed, or added again, meanwhile
+        beat.pulse.due = now + (beat.isRenewed ? interval() : Clock::duration(retryInterval));
+        if (beat.hasStatus) {
+            beat.pulse.statusDue = now + statusInterval();
+            beat.pulse.isGivenUp = false;
+        }
+        m_due.insert({beat.pulse.due, beat.node});
+        found->second = std::move(beat.pulse);
+    }
+    m_changed.notify_all();
 }
 
 bool NodeHeartbeats::renew(const std::string &node, Pulse &pulse)
@@ -149,17 +200,20 @@ bool NodeHeartbeats::renew(const std::string &node, Pulse &pulse)
     options.cancel = m_cancel.get_token();
     options.deadline = Deadline::after(seconds(10));
     options.retries = 0;
-    if (pulse.leaseVersion.empty() && !readLease(node, pulse))
-        return false;
-    const Json lease = leaseObject(node, pulse.uid, pulse.leaseVersion);
-    const Result<Json> written = pulse.leaseVersion.empty()
-        ? m_client.create(leasePath(node), lease, options)
-        : m_client.update(leasePath(node), lease, options);
+    Result<Json> written = fail(ErrorCode::Unknown, {});
+    if (pulse.leaseVersion.empty()) {
+        written = m_client.create(leasePath(node), leaseObject(node, pulse.uid, {}), options);
+        const bool isThere = !written && written.error().code == ErrorCode::AlreadyExists;
+        if (isThere && !readLease(node, pulse))
+            return false;
+    }
+    if (!written && !pulse.leaseVersion.empty())
+        written = m_client.update(leasePath(node), leaseObject(node, pulse.uid, pulse.leaseVersion), options);
     pulse.leaseVersion = written ? versionOf(*written) : std::string();
     return written.has_value();
 }
 
-/// False where the server does not answer; no version where there is no lease.
+/// False where there is none (any more) or the server does not answer.
 bool NodeHeartbeats::readLease(const std::string &node, Pulse &pulse)
 {
     KubeCallOptions options;
@@ -169,19 +223,22 @@ bool NodeHeartbeats::readLease(const std::string &node, Pulse &pulse)
     const Result<Json> lease = m_client.get(leasePath(node), options);
     if (lease)
         pulse.leaseVersion = versionOf(*lease);
-    return lease || lease.error().code == ErrorCode::NotFound;
+    return lease.has_value();
 }
 
-void NodeHeartbeats::reportStatus(const std::string &node)
+bool NodeHeartbeats::reportStatus(const std::string &node, bool isWhole)
 {
     KubeWriteOptions options;
     options.cancel = m_cancel.get_token();
     options.deadline = Deadline::after(seconds(10));
     options.retries = 0;
-    const Json patch{
-        {"status", {{"conditions", {{{"type", "Ready"}, {"lastHeartbeatTime", timestamp(unixTimeNow())}}}}}}};
-    // The lease is what counts: the next one comes anyway.
-    (void)m_client.patch(coreV1("nodes").named(node).sub("status"), PatchType::Strategic, patch, options);
+    const UnixTime now = unixTimeNow();
+    const Json conditions = isWhole
+        ? kubeletConditions(now)
+        : Json::array({{{"type", "Ready"}, {"lastHeartbeatTime", timestamp(now)}}});
+    const Json patch{{"status", {{"conditions", conditions}}}};
+    return m_client.patch(coreV1("nodes").named(node).sub("status"), PatchType::Strategic, patch, options)
+        .has_value();
 }
 
 } // namespace cluster::local

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace cluster {
 class KubeClient;
@@ -18,8 +19,8 @@ class KubeClient;
 
 namespace cluster::local {
 
-/// Signs of life of all nodes, by one thread: a lease in kube-node-lease renewed as a kubelet does, and now
-/// and then the time in the Ready condition.
+/// Signs of life of all nodes, by one thread (with helpers while the API server is slow): a lease in
+/// kube-node-lease renewed as a kubelet does, and now and then the time in the Ready condition.
 ///
 /// A kubelet renews every 10 s. Thousands of nodes on one machine do it more rarely, down to every 25 s, so
 /// that all of them together cost the API server at most some hundred small writes a second; a node counts as
@@ -36,6 +37,9 @@ public:
     void add(const std::string &node, const std::string &uid);
     /// No sign of life any more; returns when none is on its way. The lease stays.
     void remove(const std::string &node);
+    /// The control plane has given the node up (its leases were late): says at once that it is well, as a
+    /// kubelet does when it comes back. Nothing for a node that is not kept alive.
+    void refute(const std::string &node);
     void stop();
 
     [[nodiscard]] std::size_t size() const;
@@ -49,12 +53,25 @@ private:
         std::string leaseVersion; ///< empty: not known
         Clock::time_point due;
         Clock::time_point statusDue;
+        bool isGivenUp = false; ///< all that a kubelet says is to be said again
+    };
+
+    /// A renewal that is on its way.
+    struct Beat
+    {
+        std::string node;
+        Pulse pulse;
+        bool isRenewed = false;
+        bool hasStatus = false; ///< the status was reported too
     };
 
     void run();
+    std::vector<Beat> takeDue();
+    void send(std::vector<Beat> &beats);
+    void putBack(std::vector<Beat> beats);
     bool renew(const std::string &node, Pulse &pulse);
     bool readLease(const std::string &node, Pulse &pulse);
-    void reportStatus(const std::string &node);
+    bool reportStatus(const std::string &node, bool isWhole);
     [[nodiscard]] Clock::duration interval() const;
     [[nodiscard]] Clock::duration statusInterval() const;
 
@@ -64,7 +81,7 @@ private:
     std::condition_variable_any m_changed;
     std::map<std::string, Pulse> m_pulses;
     std::set<std::pair<Clock::time_point, std::string>> m_due;
-    std::string m_inFlight; ///< the node that is being renewed; empty: none
+    std::set<std::string> m_inFlight; ///< nodes that are being renewed
     std::jthread m_thread; ///< last: it uses all the others
 };
 

@@ -214,6 +214,16 @@ Json diskCondition(bool isFull, UnixTime now)
         : condition("DiskPressure", false, "KubeletHasNoDiskPressure", "kubelet has no disk pressure", now);
 }
 
+Json kubeletConditions(UnixTime now)
+{
+    return Json::array({condition("MemoryPressure", false, "KubeletHasSufficientMemory",
+                                  "kubelet has sufficient memory available", now),
+                        diskCondition(false, now),
+                        condition("PIDPressure", false, "KubeletHasSufficientPID",
+                                  "kubelet has sufficient PID available", now),
+                        readyCondition(true, {}, now)});
+}
+
 Json nodeLabels(const NodesCluster &cluster, const PoolSpec &pool, const MachineShape &machine,
                 const NodeIdentity &node)
 {

@@ -38,6 +38,8 @@ nlohmann::json nodeTaints(const PoolSpec &pool);
 /// Ready as kubelet words it: True, or False with `why`.
 nlohmann::json readyCondition(bool isReady, const std::string &why, UnixTime now);
 nlohmann::json diskCondition(bool isFull, UnixTime now);
+/// All that a kubelet sets, of a node that is well.
+nlohmann::json kubeletConditions(UnixTime now);
 
 /// Label of the pool's name on every node of GKE.
 inline constexpr const char *poolLabel = "cloud.google.com/gke-nodepool";

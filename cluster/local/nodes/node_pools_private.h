@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/kube/informer.h"
 #include "cluster/local/nodes/background_tasks.h"
 #include "cluster/local/nodes/event_writer.h"
 #include "cluster/local/nodes/network_devices.h"
@@ -68,6 +69,7 @@ private:
 
     // start()
     Status adopt(const std::vector<nlohmann::json> &nodes);
+    void watchNodes();
     void adoptInto(Pool &pool, const nlohmann::json &node, std::vector<std::string> &strays);
 
     // Faults
@@ -100,6 +102,7 @@ private:
     std::set<int> m_numbers; ///< in use
 
     NodeHeartbeats m_heartbeats;
+    std::unique_ptr<Informer> m_watch; ///< of the nodes, for those that are given up though they live
     BackgroundTasks m_faults; ///< last: they use all the others
 };
 

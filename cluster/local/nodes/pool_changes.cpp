@@ -61,6 +61,8 @@ NodePools::Private::Private(KubeClient &client, NodePoolsOptions options)
 void NodePools::Private::stop()
 {
     m_cancel.request_stop();
+    if (m_watch)
+        m_watch->stop();
     m_faults.stop();
     m_heartbeats.stop();
 }

@@ -28,6 +28,15 @@ std::string poolNameOf(const Json &node)
         .value(poolLabel, std::string());
 }
 
+std::string readyStatusOf(const Json &node)
+{
+    for (const Json &condition : node.value("status", Json::object()).value("conditions", Json::array())) {
+        if (condition.value("type", std::string()) == "Ready")
+            return condition.value("status", std::string());
+    }
+    return {};
+}
+
 std::string internalIpOf(const Json &node)
 {
     for (const Json &address : node.value("status", Json::object()).value("addresses", Json::array())) {
@@ -62,11 +71,34 @@ Status NodePools::Private::start(std::vector<PoolSpec> pools)
         return tl::unexpected(nodes.error());
     if (const Status adopted = adopt(nodes->items); !adopted)
         return adopted;
+    watchNodes();
     for (const PoolSpec &pool : pools) {
         if (const Status fitted = put(pool, false, m_cancel.get_token()); !fitted)
             return fitted;
     }
     return {};
+}
+
+/// A kubelet sees when its node was given up (on an overloaded machine all leases are late), and says that
+/// it is well.
+void NodePools::Private::watchNodes()
+{
+    Informer::Handlers handlers;
+    handlers.onEvent = [this](const InformerEvent &event) {
+        if (event.type != InformerEventType::Deleted && readyStatusOf(*event.object) == "Unknown")
+            m_heartbeats.refute(textAt(*event.object, "metadata", "name"));
+    };
+    InformerOptions options;
+    options.labelSelector = poolLabel;
+    options.prune = [](Json &node) {
+        const std::string ready = readyStatusOf(node);
+        Json metadata{{"name", textAt(node, "metadata", "name")},
+                      {"uid", textAt(node, "metadata", "uid")},
+                      {"resourceVersion", textAt(node, "metadata", "resourceVersion")}};
+        node = Json{{"metadata", std::move(metadata)},
+                    {"status", {{"conditions", {{{"type", "Ready"}, {"status", ready}}}}}}};
+    };
+    m_watch = std::make_unique<Informer>(m_client, coreV1("nodes"), std::move(handlers), std::move(options));
 }
 
 /// Takes over the nodes that belong to a pool; deletes the others.

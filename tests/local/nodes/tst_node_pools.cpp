@@ -267,6 +267,20 @@ private slots:
                                  60000);
     }
 
+    /// On an overloaded machine leases come late.
+    void aLivingNodeThatWasGivenUpSaysThatItIsWell()
+    {
+        const auto name = nodesOf("v6e")[0]["metadata"]["name"].get<std::string>();
+        const Json unknown{{"type", "Ready"},
+                           {"status", "Unknown"},
+                           {"reason", "NodeStatusUnknown"},
+                           {"message", "Kubelet stopped posting node status."}};
+        const ResourcePath path = coreV1("nodes").named(name);
+        const Json patch{{"status", {{"conditions", Json::array({unknown})}}}};
+        QVERIFY(client().patch(path.sub("status"), PatchType::Strategic, patch).has_value());
+        QTRY_COMPARE_WITH_TIMEOUT(readiness(*client().get(path)), std::string("True"), 60000);
+    }
+
     void aLostHostTurnsNotReadyAndTheSliceComesBack()
     {
         const auto before = nodesOf("v6e");
