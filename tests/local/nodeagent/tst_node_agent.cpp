@@ -41,8 +41,9 @@ private slots:
 
     void aPodRunsItsCommandAndIsReady()
     {
+        // Kubernetes makes $$ of $$$$ in a command.
         m_stand->makePod("hello",
-                         podOf(shell("echo hello from $HOSTNAME; echo $$ > $HOME/pid; exec sleep 1000")));
+                         podOf(shell("echo hello from $HOSTNAME; echo $$$$ > $HOME/pid; exec sleep 1000")));
         QVERIFY(m_stand->waitReady("hello"));
         const json pod = m_stand->pod("hello");
         QVERIFY(pod["status"]["phase"] == json("Running"));
