@@ -51,8 +51,8 @@ public:
     [[nodiscard]] QPalette palette() const;
     [[nodiscard]] QString styleSheet() const;
 
-    /// Fusion, palette, font and style sheet on the application; again at every change, when the sheet follows
-    /// in a later turn of the event loop and the windows are not painted before.
+    /// Fusion, palette, font and style sheet on the application; again at every change, when the sheet
+    /// follows in a later turn of the event loop and the windows are not painted before.
     void applyToApplication();
 
 signals:
