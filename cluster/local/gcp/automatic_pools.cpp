@@ -136,10 +136,15 @@ Status AutomaticPools::resizePool(const std::string &pool, int nodeCount)
 
 Status AutomaticPools::createPool(const PoolSpec &pool)
 {
-    return run([&](const Project &project, const ClusterKey &key) {
+    Status made = run([&](const Project &project, const ClusterKey &key) {
         return PoolMethods(m_parts, PoolMethods::Caller::Gke)
             .create(project, key, {{"nodePool", poolJsonOf(pool)}});
     });
+    // A user's pool stays in ERROR to be looked at; one that GKE wanted is tried again later, maybe under
+    // this name.
+    if (!made && made.error().code == ErrorCode::ResourceExhausted)
+        (void)deletePool(pool.name);
+    return made;
 }
 
 Status AutomaticPools::deletePool(const std::string &pool)

@@ -67,6 +67,11 @@ GcpFixture::GcpFixture(std::string database, double timeFactor)
 
 GcpFixture::~GcpFixture() = default;
 
+local::GcpServer &GcpFixture::server()
+{
+    return *m_running->server;
+}
+
 void GcpFixture::restart()
 {
     m_running.reset();

@@ -33,6 +33,7 @@ public:
     /// Waits for the operation of an answer and returns it as it ended.
     nlohmann::json finished(const Answer &answer);
     void restart();
+    cluster::local::GcpServer &server();
 
     SimulatedHost host;
 
