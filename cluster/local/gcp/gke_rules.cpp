@@ -265,13 +265,13 @@ GoogleStatus checkPool(const PoolRequest &request, const PoolSurroundings &surro
     return spec.isAutoscaled ? checkAutoscaling(request) : GoogleStatus{};
 }
 
-GoogleStatus checkResize(const PoolSpec &pool, int perZone)
+GoogleStatus checkResize(const PoolSpec &pool, int perZone, bool byAutoscaler)
 {
     if (perZone < 0)
         return invalid("Node count must not be negative.");
     if (!pool.isMultiHost)
         return {};
-    if (auto size = checkSliceSize("Node count", perZone, pool, true); !size)
+    if (auto size = checkSliceSize("Node count", perZone, pool, true); !size || byAutoscaler)
         return size;
     return invalid("Multi-host TPU node pools can't be resized; delete the node pool and create it anew.");
 }

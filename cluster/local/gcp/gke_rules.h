@@ -25,8 +25,8 @@ GoogleResult<std::string> checkNodeVersion(const std::string &wanted, const std:
 /// limits of autoscaling, ways of buying.
 GoogleStatus checkPool(const PoolRequest &request, const PoolSurroundings &surroundings,
                        const GkeCatalog &gke, const ComputeCatalog &compute);
-/// `perZone` nodes instead of what there is.
-GoogleStatus checkResize(const PoolSpec &pool, int perZone);
+/// `perZone` nodes instead of what there is. Users can't resize slices; the autoscaler may, to none or all.
+GoogleStatus checkResize(const PoolSpec &pool, int perZone, bool byAutoscaler = false);
 /// New limits for a pool that exists.
 GoogleStatus checkAutoscaling(const PoolRequest &request);
 

@@ -153,7 +153,7 @@ GoogleResult<json> PoolMethods::setSize(const Project &project, const ClusterKey
             if (!now)
                 return tl::unexpected(now.error());
             const int perZone = static_cast<int>(std::clamp<std::int64_t>(wanted, -1, 15000));
-            if (auto allowed = checkResize(now->spec, perZone); !allowed)
+            if (auto allowed = checkResize(now->spec, perZone, m_caller == Caller::Gke); !allowed)
                 return allowed;
             const int more = perZone * static_cast<int>(now->spec.zones.size()) - now->spec.nodeCount;
             if (auto enough = m_parts.checkQuota(project.id, now->spec, more); !enough)
