@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -35,6 +36,8 @@ constexpr std::chrono::seconds stopLimit{60}; ///< pods have their grace periods
 [[noreturn]] void becomeDaemon(const std::vector<char *> &words, int log)
 {
     ::setsid(); // not the terminal's: it stays when the terminal goes
+    if (::chdir("/") != 0) // and keeps no folder of the user's busy
+        ::_exit(1);
     ::signal(SIGPIPE, SIG_DFL);
     const int none = ::open("/dev/null", O_RDONLY);
     ::dup2(none, STDIN_FILENO);
@@ -80,6 +83,19 @@ bool answers(const LocalPaths &paths, pid_t pid, cluster::HttpClient &http)
 
 } // namespace
 
+bool isServing(const LocalPaths &paths, cluster::HttpClient &http)
+{
+    constexpr std::chrono::seconds patience{5}; // one that was killed lets go of the lock a moment later
+    const auto limit = Clock::now() + patience;
+    while (DaemonLock::isHeld(paths)) {
+        const auto client = DaemonClient::find(http, paths);
+        if (Clock::now() > limit || (client && client->ask("GET", "status")))
+            return true;
+        std::this_thread::sleep_for(pause);
+    }
+    return false;
+}
+
 Result<DaemonState> startDaemon(const std::string &programPath, const LocalPaths &paths,
                                 std::vector<std::string> arguments, cluster::HttpClient &http,
                                 const cluster::CancelToken &cancel)
@@ -93,7 +109,7 @@ Result<DaemonState> startDaemon(const std::string &programPath, const LocalPaths
                              "can't write " + paths.daemonLog().string() + ": " + std::strerror(errno));
     struct stat status = {};
     ::fstat(log, &status);
-    arguments.insert(arguments.begin(), *program);
+    arguments.insert(arguments.begin(), std::filesystem::absolute(*program).string()); // it leaves our folder
     const Result<pid_t> pid = spawn(std::move(arguments), log);
     ::close(log);
     if (!pid)
@@ -121,20 +137,20 @@ Result<bool> stopDaemon(const LocalPaths &paths, cluster::HttpClient &http,
 {
     if (!DaemonLock::isHeld(paths))
         return false;
-    const auto state = cluster::local::readDaemonState(paths);
-    if (!state)
+    const int pid = DaemonLock::holder(paths);
+    if (pid <= 1)
         return cluster::fail(ErrorCode::DataLoss,
                              "a local target runs in " + paths.root.string()
-                                 + ", but its state can't be read: end slipwayd by hand");
+                                 + ", but its process number can't be read: end slipwayd by hand");
     const auto client = DaemonClient::find(http, paths);
     if (!client || !client->ask("POST", "stop", "{}"))
-        ::kill(state->pid, SIGTERM); // it holds the lock, so this is its number
+        ::kill(pid, SIGTERM); // it holds the lock, so this is its number
     const auto limit = Clock::now() + stopLimit;
     while (DaemonLock::isHeld(paths)) {
         if (cancel.stop_requested())
             return cluster::fail(ErrorCode::Cancelled, "interrupted while slipwayd was ending");
         if (Clock::now() > limit) {
-            ::kill(state->pid, SIGKILL);
+            ::kill(pid, SIGKILL);
             return cluster::fail(ErrorCode::DeadlineExceeded,
                                  "slipwayd did not end within 60 s and was killed: see "
                                      + paths.daemonLog().string());

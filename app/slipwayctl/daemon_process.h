@@ -9,6 +9,9 @@
 
 namespace slipwayctl {
 
+/// True if a daemon holds the folder and answers, or goes on holding it without.
+bool isServing(const cluster::local::LocalPaths &paths, cluster::HttpClient &http);
+
 /// Starts slipwayd (beside `programPath`, else on PATH) so that it outlives this program, and waits until it
 /// answers. Errors: NotFound (no slipwayd), FailedPrecondition with its last words when it ends instead,
 /// DeadlineExceeded, Cancelled.

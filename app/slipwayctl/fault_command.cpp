@@ -21,7 +21,7 @@ cluster::Result<json> fieldsOf(const std::vector<std::string> &words)
         const std::size_t at = word.find('=');
         if (at == std::string::npos || at == 0)
             return cluster::fail(ErrorCode::InvalidArgument,
-                                 "'" + word + "' is not KEY=VALUE (say zone=us-east5-b, count=2)");
+                                 "'" + word + "' is not KEY=VALUE (say location=us-east5-b, times=1)");
         const std::string value = word.substr(at + 1);
         json parsed = json::parse(value, nullptr, false);
         const bool isPlain = parsed.is_number() || parsed.is_boolean();
@@ -90,9 +90,18 @@ void addFaultCommands(CLI::App &local, CommandContext &context)
     const auto kind = std::make_shared<std::string>();
     const auto words = std::make_shared<std::vector<std::string>>();
     CLI::App *adding = fault->add_subcommand("add", "Order a fault");
-    adding->add_option("KIND", *kind, "stockout, quota, slow-operation, failed-operation, host-lost, …")
-        ->required();
+    adding->add_option("KIND", *kind, "Which, see below")->required();
     adding->add_option("KEY=VALUE", *words, "What it hits, how often, how long");
+    adding->footer(
+        "Kinds: stockout, quota (limit=N), slow-operation (factor=N), failed-operation, host-lost,\n"
+        "       maintenance, preemption, rate-limit (429), unavailable (503), latency (latencyMs=N),\n"
+        "       token-expiry, disk-full.\n"
+        "Keys:  service, method, path, location, cluster, pool, host, machineType, quota, operation: what "
+        "it\n"
+        "       hits (all, where left out); message: instead of Google's words; times: how often, 0 for "
+        "ever.\n"
+        "Say:   slipwayctl local fault add stockout location=us-east5-b machineType=ct6e-standard-4t "
+        "times=1");
     adding->callback([&context, kind, words] { add(context, *kind, *words); });
     fault->add_subcommand("list", "The faults that are ordered")->callback([&context] {
         ask(context, "GET", "faults", "");

@@ -11,7 +11,6 @@
 namespace slipwayctl {
 
 using cluster::ErrorCode;
-using cluster::local::DaemonLock;
 using cluster::local::LocalPaths;
 
 namespace {
@@ -32,7 +31,7 @@ void start(CommandContext &context, const StartOptions &options)
     const cluster::CancelToken cancel = context.interrupts.begin();
     if (cluster::Status made = cluster::local::makeFolders(*paths); !made)
         return report(context, made.error());
-    const bool ranAlready = DaemonLock::isHeld(*paths);
+    const bool ranAlready = isServing(*paths, http);
     if (!ranAlready) {
         std::vector<std::string> arguments = {"--dir", paths->root.string()};
         if (options.port > 0)

@@ -73,12 +73,14 @@ void DaemonStateTest::theLockIsHeldByOneAndFreeWhenItsProcessIsKilled()
     QCOMPARE(::read(ready[0], &answer, 1), 1);
     QCOMPARE(answer, '1');
     QVERIFY(DaemonLock::isHeld(m_paths));
+    QCOMPARE(DaemonLock::holder(m_paths), child);
     const auto second = DaemonLock::take(m_paths);
     QVERIFY(!second);
     QCOMPARE(second.error().code, cluster::ErrorCode::AlreadyExists);
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     QVERIFY(!DaemonLock::isHeld(m_paths));
+    QCOMPARE(DaemonLock::holder(m_paths), 0);
     QVERIFY(DaemonLock::take(m_paths));
     ::close(ready[0]);
     ::close(ready[1]);
@@ -90,6 +92,10 @@ void DaemonStateTest::theTokenIsMadeOnceAndIsPrivate()
     QVERIFY(first);
     QVERIFY(first->size() > 64);
     QCOMPARE(*tokenOf(m_paths), *first);
+    QVERIFY(writeWholeFile(m_paths.token(), "broken\x01\xff and more than sixteen bytes"));
+    const auto mended = tokenOf(m_paths);
+    QVERIFY(mended && mended->starts_with("slipway-local-"));
+    QCOMPARE(*tokenOf(m_paths), *mended);
     struct stat status = {};
     QCOMPARE(::stat(m_paths.token().c_str(), &status), 0);
     QCOMPARE(status.st_mode & 0777U, 0600U);

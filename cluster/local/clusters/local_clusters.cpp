@@ -174,13 +174,16 @@ Status LocalClusters::deleteCluster(const std::string &clusterId, const StageHan
     {
         const std::scoped_lock lock(d->mutex);
         const auto found = d->clusters.find(clusterId);
-        if (found == d->clusters.end())
-            return {};
-        cluster = found->second;
+        if (found != d->clusters.end())
+            cluster = found->second;
     }
-    onStage("ending the control plane", 0.2);
-    cluster->stop();
-    std::error_code error;
+    if (clusterId.empty())
+        return fail(ErrorCode::InvalidArgument, "a cluster without an id");
+    if (cluster) {
+        onStage("ending the control plane", 0.2);
+        cluster->stop();
+    }
+    std::error_code error; // also of a folder that could not be read at start
     fs::remove_all(d->folderOf(clusterId), error);
     if (error)
         return fail(ErrorCode::Internal,

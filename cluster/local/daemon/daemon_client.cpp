@@ -35,6 +35,11 @@ DaemonClient::DaemonClient(HttpClient &http, LocalPaths paths, DaemonState state
 Result<DaemonClient> DaemonClient::find(HttpClient &http, const LocalPaths &paths)
 {
     const auto state = readDaemonState(paths);
+    if (!state && DaemonLock::isHeld(paths))
+        return fail(ErrorCode::DataLoss,
+                    "the local target runs (pid " + std::to_string(DaemonLock::holder(paths)) + "), but "
+                        + paths.daemonState().string()
+                        + " can't be read: 'slipwayctl local stop' and start mend it");
     if (!state || !DaemonLock::isHeld(paths))
         return fail(ErrorCode::FailedPrecondition,
                     "the local target does not run: 'slipwayctl local start' starts it");

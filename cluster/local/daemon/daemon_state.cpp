@@ -1,6 +1,9 @@
 #include "cluster/local/daemon/daemon_state.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -22,6 +25,11 @@ Result<DaemonLock> DaemonLock::take(const LocalPaths &paths)
         return fail(ErrorCode::AlreadyExists,
                     "the local target in " + paths.root.string()
                         + " runs already: 'slipwayctl local status' shows it");
+    // For whoever has to end it when daemon.json can't be read.
+    const std::string pid = std::to_string(::getpid()) + "\n";
+    if (::ftruncate(file, 0) != 0 || ::pwrite(file, pid.data(), pid.size(), 0) < 0)
+        return fail(ErrorCode::ResourceExhausted,
+                    "can't write " + paths.lock().string() + ": " + std::strerror(errno));
     return lock;
 }
 
@@ -33,6 +41,12 @@ bool DaemonLock::isHeld(const LocalPaths &paths)
     const bool isFree = ::flock(file, LOCK_SH | LOCK_NB) == 0;
     ::close(file);
     return !isFree;
+}
+
+int DaemonLock::holder(const LocalPaths &paths)
+{
+    const Result<std::string> text = readSmallFile(paths.lock());
+    return text && isHeld(paths) ? std::atoi(text->c_str()) : 0;
 }
 
 DaemonLock::DaemonLock(DaemonLock &&other) noexcept : m_file(std::exchange(other.m_file, -1)) {}
@@ -65,10 +79,16 @@ std::optional<DaemonState> readDaemonState(const LocalPaths &paths)
 
 Result<std::string> tokenOf(const LocalPaths &paths)
 {
-    if (Result<std::string> kept = readSmallFile(paths.token()); kept && !kept->empty()) {
+    if (Result<std::string> kept = readSmallFile(paths.token())) {
         while (!kept->empty() && kept->back() == '\n')
             kept->pop_back();
-        return kept;
+        // What can't be a header's value can't be what was written here: it is replaced.
+        constexpr std::size_t shortest = 16;
+        const bool isToken = kept->size() >= shortest && std::ranges::all_of(*kept, [](unsigned char c) {
+                                 return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+                             });
+        if (isToken)
+            return kept;
     }
     unsigned char bytes[32];
     if (RAND_bytes(bytes, sizeof bytes) != 1)

@@ -28,6 +28,8 @@ public:
     [[nodiscard]] static Result<DaemonLock> take(const LocalPaths &paths);
     /// True while some daemon holds it.
     [[nodiscard]] static bool isHeld(const LocalPaths &paths);
+    /// Process number of the daemon that holds it; 0: none does, or it can't be told.
+    [[nodiscard]] static int holder(const LocalPaths &paths);
 
     DaemonLock(DaemonLock &&other) noexcept;
     DaemonLock &operator=(DaemonLock &&other) = delete;

@@ -237,6 +237,18 @@ Status Faults::remove(const std::string &id)
     return {};
 }
 
+void Faults::countStrike(const std::string &id)
+{
+    const std::lock_guard lock(m_mutex);
+    load();
+    const auto found
+        = std::find_if(m_faults.begin(), m_faults.end(), [&](const Fault &fault) { return fault.id == id; });
+    if (found == m_faults.end())
+        return;
+    ++found->struck;
+    static_cast<void>(m_documents.put(keyOf(id), found->toJson())); // else it counts anew after a restart
+}
+
 Status Faults::clear()
 {
     {

@@ -76,6 +76,8 @@ public:
     Result<std::vector<Fault>> list() const;
     Status remove(const std::string &id); ///< NotFound
     Status clear();
+    /// Of a fault that its user strikes with by himself; it stays on order.
+    void countStrike(const std::string &id);
 
     /// The oldest fault of this kind that matches; counts as struck, and goes when it has struck `times`
     /// times.

@@ -22,6 +22,7 @@ namespace cluster::local {
 namespace {
 
 constexpr const char *kFaultPrefix = "slipway";
+constexpr std::chrono::seconds kFaultRetry{3};
 
 /// Clients of storage put these right behind the host, whatever prefix they were told: the whole path is
 /// storage's.
@@ -65,6 +66,7 @@ public:
     void answer(const std::shared_ptr<ServerExchange> &exchange, GcpService &service);
     void serve(const std::shared_ptr<ServerExchange> &exchange, GcpService &service);
     void faultsChanged();
+    void handFaultsOn(); ///< on a worker; again later, as long as a cluster can't take them
     void stop();
 
     std::unique_ptr<Documents> documents;
@@ -106,7 +108,18 @@ void GcpServer::Private::faultsChanged()
 {
     documents->setFull(faults.find(FaultKind::DiskFull, {}).has_value());
     if (!isStopped)
-        asio::post(workers, [this] { hostFaults->synchronize(); });
+        asio::post(workers, [this] { handFaultsOn(); });
+}
+
+void GcpServer::Private::handFaultsOn()
+{
+    if (hostFaults->synchronize() || isStopped)
+        return;
+    const auto timer = std::make_shared<asio::steady_timer>(workers, kFaultRetry);
+    timer->async_wait([this, timer](const boost::system::error_code &error) {
+        if (!error && !isStopped)
+            handFaultsOn();
+    });
 }
 
 void GcpServer::Private::stop()

@@ -26,32 +26,47 @@ std::optional<HostFault::Kind> hostKind(const Fault &fault)
 
 } // namespace
 
-void HostFaults::apply(const Fault &fault, bool active)
+HostFaults::Outcome HostFaults::apply(const Fault &fault, bool active)
 {
     const auto kind = hostKind(fault);
     const auto clusters = m_store.clusters("-", "-");
+    Outcome outcome = Outcome::NobodyMeant;
     if (!kind || !clusters)
-        return;
+        return outcome;
     for (const ClusterRecord &cluster : *clusters) {
         const bool isMeant = (fault.cluster.empty() || fault.cluster == cluster.key.name)
             && (fault.location.empty() || cluster.key.location.starts_with(fault.location));
-        // A cluster that is not there yet has nothing to suffer.
-        if (isMeant)
-            static_cast<void>(m_host.apply(cluster.id, {*kind, fault.pool, fault.host, active}));
+        if (!isMeant)
+            continue;
+        if (m_host.apply(cluster.id, {*kind, fault.pool, fault.host, active}))
+            outcome = Outcome::Applied;
+        else if (outcome == Outcome::NobodyMeant)
+            outcome = Outcome::Refused;
     }
+    return outcome;
 }
 
-void HostFaults::synchronize()
+bool HostFaults::synchronize()
 {
     const std::lock_guard lock(m_mutex);
     const auto ordered = m_faults.list();
     if (!ordered)
-        return;
+        return true;
+    bool isDone = true;
     for (const Fault &fault : *ordered) {
         if (!hostKind(fault) || m_applied.contains(fault.id))
             continue;
+        const Outcome outcome = fault.struck > 0 ? Outcome::Applied : apply(fault, true);
+        isDone &= outcome != Outcome::Refused;
+        if (outcome != Outcome::Applied)
+            continue; // a cluster that is not there yet has nothing to suffer
+        if (fault.times > 0) {
+            static_cast<void>(m_faults.remove(fault.id));
+            continue;
+        }
         m_applied.emplace(fault.id, fault);
-        apply(fault, true);
+        if (fault.struck == 0)
+            m_faults.countStrike(fault.id);
     }
     for (auto it = m_applied.begin(); it != m_applied.end();) {
         const bool isOrdered = std::any_of(ordered->begin(), ordered->end(),
@@ -60,6 +75,7 @@ void HostFaults::synchronize()
             apply(it->second, false);
         it = isOrdered ? std::next(it) : m_applied.erase(it);
     }
+    return isDone;
 }
 
 } // namespace cluster::local

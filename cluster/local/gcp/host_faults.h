@@ -11,8 +11,8 @@
 namespace cluster::local {
 
 /// Hands the faults that nodes suffer (host-lost, maintenance, preemption, disk-full of a cluster) to who
-/// plays the nodes, and takes them back when they are removed. Those with `times` are over once they were
-/// handed on.
+/// plays the nodes, and takes them back when they are removed. Each is handed on once, over restarts too (it
+/// counts as struck then); those with `times` are gone after that.
 class HostFaults
 {
 public:
@@ -21,11 +21,13 @@ public:
     {
     }
 
-    /// Compares what is on order with what was handed on. Blocks while the host applies it.
-    void synchronize();
+    /// Compares what is on order with what was handed on. Blocks while the host applies it. False: something
+    /// could not be handed on (a cluster that is starting, a host that is not there); try again later.
+    bool synchronize();
 
 private:
-    void apply(const Fault &fault, bool active);
+    enum class Outcome { NobodyMeant, Refused, Applied };
+    Outcome apply(const Fault &fault, bool active);
 
     Faults &m_faults;
     ContainerStore &m_store;

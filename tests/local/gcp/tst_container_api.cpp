@@ -66,6 +66,9 @@ private slots:
     void wrongRequestsAreToldSo();
     void operationsSurviveARestart();
     void nodesSufferTheirFaults();
+    void ordersOfFaultsAreNeverStruck_data();
+    void ordersOfFaultsAreNeverStruck();
+    void aHostFaultStrikesOnceOverRestarts();
     void clustersOfOneNameInTwoPlaces();
 };
 
@@ -360,6 +363,45 @@ void TestContainerApi::nodesSufferTheirFaults()
     google.ask("POST", "/slipway/v1/faults", {{"kind", "preemption"}, {"cluster", "another"}});
     google.ask("POST", "/slipway/v1/faults", {{"kind", "maintenance"}, {"cluster", "c"}});
     QTRY_COMPARE(google.host.faults().size(), std::size_t{3}); // the other cluster's is not among them
+}
+
+void TestContainerApi::ordersOfFaultsAreNeverStruck_data()
+{
+    QTest::addColumn<QString>("kind");
+    for (const char *kind : {"unavailable", "rate-limit", "token-expiry", "latency", "disk-full"})
+        QTest::newRow(kind) << QString::fromLatin1(kind);
+}
+
+void TestContainerApi::ordersOfFaultsAreNeverStruck()
+{
+    QFETCH(QString, kind);
+    GcpFixture google;
+    makeCluster(google);
+    json fault{{"kind", kind.toStdString()}};
+    if (kind == QStringLiteral("latency"))
+        fault["latencyMs"] = 600000;
+    QCOMPARE(google.ask("POST", "/slipway/v1/faults", fault).status, 200);
+    QCOMPARE(google.ask("GET", "/slipway/v1/faults").body["faults"].size(), std::size_t{1});
+    QCOMPARE(google.ask("DELETE", "/slipway/v1/faults").status, 200);
+    QCOMPARE(google.container("GET", kCluster).status, 200);
+}
+
+void TestContainerApi::aHostFaultStrikesOnceOverRestarts()
+{
+    QTemporaryDir folder;
+    GcpFixture google(folder.filePath(QStringLiteral("gcp.sqlite")).toStdString());
+    makeCluster(google);
+    const json fault{{"kind", "host-lost"}, {"cluster", "c"}};
+    google.ask("POST", "/slipway/v1/faults", fault);
+    QTRY_COMPARE(google.host.faults().size(), std::size_t{1});
+    QTRY_COMPARE(google.ask("GET", "/slipway/v1/faults").body["faults"][0]["struck"].get<int>(), 1);
+    google.restart();
+    json once = fault;
+    once["times"] = 1;
+    google.ask("POST", "/slipway/v1/faults", once); // also makes it look at all orders again
+    QTRY_COMPARE(google.host.faults().size(), std::size_t{2});
+    QTRY_COMPARE(google.ask("GET", "/slipway/v1/faults").body["faults"].size(), std::size_t{1});
+    QCOMPARE(google.host.faults().size(), std::size_t{2});
 }
 
 void TestContainerApi::clustersOfOneNameInTwoPlaces()
