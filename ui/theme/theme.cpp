@@ -8,8 +8,6 @@
 #include <QRegularExpression>
 #include <QStyle>
 #include <QStyleFactory>
-#include <QTimer>
-#include <utility>
 
 // Outside of the namespace, as the macro demands: a static library's resources are dropped unless named.
 static void initThemeResources()
@@ -219,44 +217,15 @@ QString Theme::styleSheet() const
 
 void Theme::applyToApplication()
 {
-    const bool isFirst = !m_applied;
-    m_applied = true;
-    if (isFirst)
+    if (!m_applied)
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    m_applied = true;
     QApplication::setFont(font(FontRole::Body));
     QApplication::setPalette(palette());
-    if (isFirst) {
-        qApp->setStyleSheet(styleSheet());
-        return;
-    }
     // Taken off first: replacing one sheet by another makes Qt polish each widget once for each of its
-    // ancestors (160 ms in this window); off and on again are two plain passes. Both and the painting would
-    // still keep the event loop waiting for over 50 ms, so each gets a turn of its own; until then nothing
-    // is painted, and nobody sees a window without its sheet.
-    for (QWidget *window : QApplication::topLevelWidgets())
-        if (window->isVisible() && window->updatesEnabled()) {
-            window->setUpdatesEnabled(false);
-            m_frozen.append(window);
-        }
+    // ancestors (160 ms in this window); off and on again are two plain passes (30 ms).
     qApp->setStyleSheet(QString());
-    QMetaObject::invokeMethod(this, &Theme::putSheetOn, Qt::QueuedConnection);
-}
-
-void Theme::putSheetOn()
-{
-    if (!qApp->styleSheet().isEmpty())
-        return; // changed twice before this turn: the first one put on what both wanted
     qApp->setStyleSheet(styleSheet());
-    QTimer::singleShot(0, this, &Theme::paintAgain);
-}
-
-void Theme::paintAgain()
-{
-    if (qApp->styleSheet().isEmpty())
-        return; // changed once more: putSheetOn() is on its way
-    for (const QPointer<QWidget> &window : std::exchange(m_frozen, {}))
-        if (window)
-            window->setUpdatesEnabled(true);
 }
 
 } // namespace ui

@@ -7,8 +7,6 @@
 #include <QObject>
 #include <QPalette>
 #include <QPixmap>
-#include <QPointer>
-#include <QWidget>
 #include <array>
 
 namespace ui {
@@ -51,8 +49,7 @@ public:
     [[nodiscard]] QPalette palette() const;
     [[nodiscard]] QString styleSheet() const;
 
-    /// Fusion, palette, font and style sheet on the application; again at every change, when the sheet
-    /// follows in a later turn of the event loop and the windows are not painted before.
+    /// Fusion, palette, font and style sheet on the application; again at every change.
     void applyToApplication();
 
 signals:
@@ -61,13 +58,10 @@ signals:
 private:
     void load();
     void makeFonts();
-    void putSheetOn();
-    void paintAgain();
 
     Mode m_mode;
     int m_zoom = 100;
     bool m_applied = false;
-    QList<QPointer<QWidget>> m_frozen; // windows that paint nothing until the new sheet is on
     QHash<QString, QColor> m_colors;
     mutable QHash<QString, QIcon> m_icons; // of this mode, as they were asked for: an SVG is read once
     std::array<QFont, std::size_t(FontRole::MonoSmall) + 1> m_fonts;
