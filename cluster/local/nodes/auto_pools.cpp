@@ -1,5 +1,7 @@
 #include "cluster/local/nodes/auto_pools.h"
 
+#include "cluster/local/nodes/json_access.h"
+
 #include "cluster/local/nodes/node_object.h"
 #include "cluster/local/nodes/node_pools_private.h"
 
@@ -15,20 +17,8 @@ using Json = nlohmann::json;
 constexpr const char *classLabel = "cloud.google.com/compute-class";
 constexpr const char *spotLabel = "cloud.google.com/gke-spot";
 
-const Json &at(const Json &object, const char *key)
-{
-    static const Json none;
-    if (!object.is_object())
-        return none;
-    const auto found = object.find(key);
-    return found == object.end() ? none : *found;
-}
-
-std::string text(const Json &object, const char *key)
-{
-    const Json &value = at(object, key);
-    return value.is_string() ? value.get<std::string>() : std::string();
-}
+using json_access::at;
+using json_access::text;
 
 double number(const Json &object, const char *key)
 {

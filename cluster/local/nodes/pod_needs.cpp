@@ -1,5 +1,7 @@
 #include "cluster/local/nodes/pod_needs.h"
 
+#include "cluster/local/nodes/json_access.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,20 +15,8 @@ using Json = nlohmann::json;
 
 constexpr const char *anyValue = "\1"; // operator Exists
 
-const Json &at(const Json &object, const char *key)
-{
-    static const Json none;
-    if (!object.is_object())
-        return none;
-    const auto found = object.find(key);
-    return found == object.end() ? none : *found;
-}
-
-std::string text(const Json &object, const char *key)
-{
-    const Json &value = at(object, key);
-    return value.is_string() ? value.get<std::string>() : std::string();
-}
+using json_access::at;
+using json_access::text;
 
 std::map<std::string, std::string> textMap(const Json &object)
 {
