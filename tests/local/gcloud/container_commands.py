@@ -46,10 +46,11 @@ def check(target, step):
     return wrong
 
 
-def main():
+def run_commands(expectations):
+    """Runs the commands of a file of expectations; the exit status of the test."""
     bin_dir, data = sys.argv[1:3]
     everything = "all" in sys.argv[3:]
-    with open(os.path.join(data, "container.json"), encoding="utf-8") as file:
+    with open(os.path.join(data, expectations), encoding="utf-8") as file:
         steps = json.load(file)["commands"]
     failed = 0
     done = 0
@@ -71,4 +72,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_commands("container.json"))
