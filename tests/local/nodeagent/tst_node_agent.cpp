@@ -268,14 +268,14 @@ private slots:
 
     void initContainersAndSidecarsKeepTheirOrder()
     {
-        json init = shell("echo init > /work/order"),
-             side = shell("echo side >> /work/order; exec sleep 1000"),
-             main = shell("sleep 0.2; cat /work/order; exit 0");
+        json init = shell("echo init > /scratch/order"),
+             side = shell("echo side >> /scratch/order; exec sleep 1000"),
+             main = shell("sleep 0.2; cat /scratch/order; exit 0");
         init["name"] = "init";
         side["name"] = "side";
         side["restartPolicy"] = "Always";
         for (json *container : {&init, &side, &main})
-            (*container)["volumeMounts"] = json::array({{{"name", "work"}, {"mountPath", "/work"}}});
+            (*container)["volumeMounts"] = json::array({{{"name", "work"}, {"mountPath", "/scratch"}}});
         json spec = podOf(main, "Never");
         spec["initContainers"] = json::array({init, side});
         spec["volumes"] = json::array({{{"name", "work"}, {"emptyDir", json::object()}}});
