@@ -16,12 +16,24 @@ using nlohmann::json;
 constexpr std::chrono::seconds probeLimit{3};
 constexpr const char *contentAnnotation = "slipway/definition-content";
 
-/// "rayclusters.ray.io" of "ray.io_rayclusters.yaml", as controller-gen names its files.
-std::string definitionName(const fs::path &file)
+/// "ray.io" and "rayclusters" of "ray.io_rayclusters.yaml", as controller-gen names its files.
+std::pair<std::string, std::string> groupAndPlural(const fs::path &file)
 {
     const std::string stem = file.stem().string();
     const std::size_t split = stem.find('_');
-    return split == std::string::npos ? stem : stem.substr(split + 1) + "." + stem.substr(0, split);
+    return {stem.substr(0, split), split == std::string::npos ? std::string() : stem.substr(split + 1)};
+}
+
+std::vector<fs::path> definitionFiles(const fs::path &folder)
+{
+    std::vector<fs::path> files;
+    std::error_code error;
+    for (const auto &entry : fs::directory_iterator(folder, error)) {
+        if (entry.path().extension() == ".yaml" && !groupAndPlural(entry.path()).second.empty())
+            files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
 }
 
 /// Tells a changed file from an unchanged one; nothing secret hangs on it.
@@ -69,16 +81,10 @@ bool ApiAccess::answers(const std::string &path)
 
 Status ApiAccess::applyDefinitions(const fs::path &folder, const Deadline &deadline)
 {
-    std::vector<fs::path> files;
-    std::error_code error;
-    for (const auto &entry : fs::directory_iterator(folder, error)) {
-        if (entry.path().extension() == ".yaml")
-            files.push_back(entry.path());
-    }
+    const std::vector<fs::path> files = definitionFiles(folder);
     if (files.empty())
         return fail(ErrorCode::FailedPrecondition,
                     "no definitions of Ray's kinds in " + folder.string() + "; get them with `./dev setup`");
-    std::sort(files.begin(), files.end());
     for (const fs::path &file : files) {
         if (auto applied = applyDefinition(file, deadline); !applied)
             return applied;
@@ -86,13 +92,24 @@ Status ApiAccess::applyDefinitions(const fs::path &folder, const Deadline &deadl
     return {};
 }
 
+std::vector<std::string> ApiAccess::listPaths(const fs::path &folder)
+{
+    std::vector<std::string> paths;
+    for (const fs::path &file : definitionFiles(folder)) {
+        const auto [group, plural] = groupAndPlural(file);
+        paths.push_back("/apis/" + group + "/v1/" + plural);
+    }
+    return paths;
+}
+
 Status ApiAccess::applyDefinition(const fs::path &file, const Deadline &deadline)
 {
     auto text = readPrivateFile(file);
     if (!text)
         return tl::unexpected(text.error());
+    const auto [group, plural] = groupAndPlural(file);
     const std::string path
-        = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + definitionName(file);
+        = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + plural + "." + group;
     const std::string mark = contentMark(*text);
 
     HttpRequest look;

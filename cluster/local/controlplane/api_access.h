@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace cluster::local {
 
@@ -21,6 +22,11 @@ public:
     /// Server-side apply of the CustomResourceDefinitions in the files `<group>_<plural>.yaml` of `folder`. A
     /// file that this server has been given before, unchanged, costs one small read.
     Status applyDefinitions(const std::filesystem::path &folder, const Deadline &deadline);
+
+    /// "/apis/ray.io/v1/rayclusters" and so on: where the kinds of these files are listed once they are
+    /// served, sorted. That comes a while after their definitions were taken: the server builds handlers and
+    /// caches for each kind by itself, and answers 404, 429 or 503 until then, also after a restart.
+    static std::vector<std::string> listPaths(const std::filesystem::path &folder);
 
 private:
     Result<HttpResponse> call(HttpRequest request, const Deadline &deadline);

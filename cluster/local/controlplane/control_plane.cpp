@@ -132,8 +132,10 @@ Status ControlPlane::Impl::startRay(ApiAccess &api, const CancelToken &cancel, c
 {
     if (auto applied = api.applyDefinitions(m_options.programs / "definitions", deadline); !applied)
         return applied;
-    if (auto served = waitFor("Ray's kinds", api, "/apis/ray.io/v1", cancel, deadline); !served)
-        return served;
+    for (const std::string &path : ApiAccess::listPaths(m_options.programs / "definitions")) {
+        if (auto served = waitFor(path, api, path + "?limit=1", cancel, deadline); !served)
+            return served;
+    }
     return add(rayOperatorLine());
 }
 

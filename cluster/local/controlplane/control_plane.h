@@ -99,7 +99,7 @@ public:
     ControlPlane(const ControlPlane &) = delete;
     ControlPlane &operator=(const ControlPlane &) = delete;
 
-    /// Returns when the API answers /readyz, Ray's definitions are there and the controllers were started.
+    /// Returns when the API answers /readyz, Ray's kinds can be listed and the controllers work.
     /// Errors: FailedPrecondition (a program is missing; another process runs this folder; no memory of
     /// ports), DeadlineExceeded (not ready in time), Cancelled, Unavailable (a program ended at once; the
     /// text has its last words). After an error nothing of it runs.

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::array rayKinds{"rayclusters", "rayjobs", "rayservices"};
 constexpr int patience = 240000; // ms, for conditions that are awaited; a busy machine takes its time
 
 std::optional<fs::path> programs()
@@ -184,7 +185,8 @@ void TestControlPlane::theControllersAndRaysKindsAreThere()
     QVERIFY(stages.size() >= 3);
     QCOMPARE(m_plane->state().stage, ControlPlaneState::Stage::Running);
     QCOMPARE(m_plane->state().processes.size(), std::size_t{5});
-    QVERIFY(m_api->has("/apis/ray.io/v1/rayclusters"));
+    for (const char *kind : rayKinds) // at once: what start() promises
+        QCOMPARE(m_api->status("GET", std::string("/apis/ray.io/v1/") + kind), 200);
     QVERIFY(m_api->makeNamespace("work"));
     QTRY_VERIFY_WITH_TIMEOUT(m_api->has("/api/v1/namespaces/work/serviceaccounts/default"), patience);
 }
@@ -260,6 +262,8 @@ void TestControlPlane::stoppingLeavesNoProcessAndTheNextStartHasAll()
     QVERIFY2(endpoint, endpoint ? "" : endpoint.error().message.c_str());
     QCOMPARE(endpoint->port, m_endpoint->port);
     QCOMPARE(endpoint->adminToken, m_endpoint->adminToken);
+    for (const char *kind : rayKinds)
+        QCOMPARE(m_api->status("GET", std::string("/apis/ray.io/v1/") + kind), 200);
     QVERIFY(m_api->hasConfigMap("before-all"));
     m_plane->stop();
 }
