@@ -2,9 +2,12 @@
 #include "ui/widgets/state.h"
 
 #include <QApplication>
+#include <QDir>
 #include <QFile>
+#include <QFrame>
 #include <QRegularExpression>
 #include <QSignalSpy>
+#include <QTemporaryFile>
 #include <QTest>
 #include <cmath>
 
@@ -25,6 +28,7 @@ private slots:
     void textIsReadable_data();
     void textIsReadable();
     void changesAtRunTime();
+    void changesWhereNoFileCanBeWritten();
     void zoomScalesTypeAndNotLines();
 
 private:
@@ -123,15 +127,41 @@ void ThemeTest::changesAtRunTime()
 {
     Theme theme(Theme::Mode::Dark);
     theme.applyToApplication();
+    QFrame card; // what stands in the sheet only is looked at as it is painted
+    card.setProperty("card", true);
+    card.resize(60, 40);
+    card.show();
+    const auto ground = [&card] { return card.grab().toImage().pixelColor(30, 20); };
+    QCOMPARE(ground(), theme.color(QStringLiteral("bg.panel")));
     QSignalSpy changes(&theme, &Theme::changed);
     const QColor dark = qApp->palette().color(QPalette::Window);
     theme.setMode(Theme::Mode::Light);
     QCOMPARE(changes.count(), 1);
     QVERIFY(qApp->palette().color(QPalette::Window) != dark);
     QCOMPARE(qApp->palette().color(QPalette::Window), theme.color(QStringLiteral("bg.window")));
-    QVERIFY(qApp->styleSheet().contains(theme.color(QStringLiteral("bg.panel")).name()));
+    QCOMPARE(ground(), theme.color(QStringLiteral("bg.panel")));
     theme.setMode(Theme::Mode::Light);
     QCOMPARE(changes.count(), 1);
+}
+
+void ThemeTest::changesWhereNoFileCanBeWritten()
+{
+    QTemporaryFile noFolder;
+    QVERIFY(noFolder.open());
+    const QByteArray before = QFile::encodeName(QDir::tempPath());
+    qputenv("TMPDIR", QFile::encodeName(noFolder.fileName()));
+    Theme theme(Theme::Mode::Dark);
+    qputenv("TMPDIR", before);
+    QFrame card;
+    card.setProperty("card", true);
+    card.resize(60, 40);
+    card.show();
+    for (const auto mode : {Theme::Mode::Dark, Theme::Mode::Light, Theme::Mode::Dark}) {
+        theme.setMode(mode);
+        theme.applyToApplication();
+        QVERIFY(!qApp->styleSheet().startsWith(QStringLiteral("file:")));
+        QCOMPARE(card.grab().toImage().pixelColor(30, 20), theme.color(QStringLiteral("bg.panel")));
+    }
 }
 
 void ThemeTest::zoomScalesTypeAndNotLines()

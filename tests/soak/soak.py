@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Sixteen clients that come, ask, and often leave in the middle; then: is anything lost, leaked or reported?
 
-usage: soak.py ENGINE MODEL [--seconds 120] [--clients 16] [--seed 1] [--report FILE]
-By hand for an hour: soak.py build/asan/bin/slipway-engine MODEL.gguf --seconds 3600
+usage: soak.py ENGINE MODEL [--seconds 120] [--clients 16] [--seed 1] [--frames 30]
+By hand for an hour: soak.py build/asan/bin/slipway-engine MODEL.gguf --seconds 3600 --frames 1
 
 Holds the engine (front and runner process) to:
   - every request that its client saw through ends well: 200, a finish reason, usage, [DONE];
@@ -44,7 +44,7 @@ class Faults:
 
 
 class Engine:
-    def __init__(self, program, model):
+    def __init__(self, program, model, frames):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -52,7 +52,9 @@ class Engine:
         environment = {
             **os.environ,
             # A small quarantine: freed memory that ASan keeps for later checks is not a leak of ours.
-            "ASAN_OPTIONS": "quarantine_size_mb=4:detect_leaks=1:exitcode=23:abort_on_error=0",
+            # Each new call stack of an allocation is kept for ever too: a megabyte a minute, at 30 frames.
+            "ASAN_OPTIONS": "quarantine_size_mb=4:detect_leaks=1:exitcode=23:abort_on_error=0:"
+            + f"malloc_context_size={frames}",
             "TSAN_OPTIONS": "exitcode=24:halt_on_error=0:suppressions="
             + os.path.join(os.path.dirname(os.path.abspath(__file__)), "tsan.supp"),
             "MALLOC_ARENA_MAX": "2",
@@ -209,13 +211,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--frames", type=int, default=30, help="of the stacks of allocations that ASan reports")
     options = parser.parse_args()
     for needed in (options.engine, options.model):
         if not os.path.exists(needed):
             print(f"skipped: {needed} is not there")
             return 77
     faults = Faults()
-    engine = Engine(options.engine, options.model)
+    engine = Engine(options.engine, options.model, options.frames)
     try:
         if not engine.wait_ready(180):
             faults.add("the engine was not ready within three minutes")

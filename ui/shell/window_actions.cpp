@@ -11,6 +11,7 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QRegularExpression>
+#include <QTimer>
 
 namespace ui {
 
@@ -20,6 +21,15 @@ namespace {
 QString plain(QString text)
 {
     return text.remove(QRegularExpression(QStringLiteral("&(?!&)")));
+}
+
+/// A restyle takes most of a frame's patience by itself: it does not also wait for the command field to
+/// close.
+std::function<void()> inItsOwnTurn(Theme &theme, std::function<void(Theme &)> change)
+{
+    return [&theme, change = std::move(change)] {
+        QTimer::singleShot(0, &theme, [&theme, change] { change(theme); });
+    };
 }
 
 } // namespace
@@ -81,7 +91,8 @@ void WindowActions::fillView()
     m_pageActionsEnd[MenuId::View] = menu->addSeparator();
     auto *themes = new QActionGroup(this);
     const auto addTheme = [&](const QString &text, Theme::Mode mode) {
-        QAction *action = add(menu, text, {}, [this, mode] { m_theme.setMode(mode); });
+        QAction *action
+            = add(menu, text, {}, inItsOwnTurn(m_theme, [mode](Theme &theme) { theme.setMode(mode); }));
         action->setCheckable(true);
         themes->addAction(action);
         const auto update = [this, action, mode] { action->setChecked(m_theme.mode() == mode); };
@@ -91,15 +102,14 @@ void WindowActions::fillView()
     addTheme(tr("&Dark theme"), Theme::Mode::Dark);
     addTheme(tr("&Light theme"), Theme::Mode::Light);
     menu->addSeparator();
-    add(
-        menu, tr("Zoom &in"), QKeySequence::ZoomIn, [this] { m_theme.setZoom(m_theme.zoom() + 10); },
-        QStringLiteral("zin"));
-    add(
-        menu, tr("Zoom &out"), QKeySequence::ZoomOut, [this] { m_theme.setZoom(m_theme.zoom() - 10); },
+    add(menu, tr("Zoom &in"), QKeySequence::ZoomIn,
+        inItsOwnTurn(m_theme, [](Theme &theme) { theme.setZoom(theme.zoom() + 10); }), QStringLiteral("zin"));
+    add(menu, tr("Zoom &out"), QKeySequence::ZoomOut,
+        inItsOwnTurn(m_theme, [](Theme &theme) { theme.setZoom(theme.zoom() - 10); }),
         QStringLiteral("zout"));
     // Ctrl+0 is the tenth page
     add(menu, tr("&Normal size"), QKeySequence(QStringLiteral("Ctrl+Alt+0")),
-        [this] { m_theme.setZoom(100); });
+        inItsOwnTurn(m_theme, [](Theme &theme) { theme.setZoom(100); }));
 }
 
 void WindowActions::fillTarget()

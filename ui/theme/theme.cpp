@@ -215,17 +215,34 @@ QString Theme::styleSheet() const
     return withFontSizesScaled(sheet, m_zoom);
 }
 
+/// The address of the current sheet, as a file that Qt reads again for each new style; where no file can be
+/// written (a full disk, a cleaned-up folder) the sheet itself.
+QString Theme::sheetForQt() const
+{
+    const QString path = m_sheetFolder.filePath(QStringLiteral("theme.qss"));
+    const QString sheet = styleSheet();
+    const QByteArray bytes = sheet.toUtf8();
+    QFile file(path);
+    const bool isWritten = m_sheetFolder.isValid() && file.open(QFile::WriteOnly | QFile::Truncate)
+        && file.write(bytes) == bytes.size() && file.flush();
+    return isWritten ? QStringLiteral("file:///") + path : sheet;
+}
+
 void Theme::applyToApplication()
 {
-    if (!m_applied)
-        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
-    m_applied = true;
     QApplication::setFont(font(FontRole::Body));
     QApplication::setPalette(palette());
-    // Taken off first: replacing one sheet by another makes Qt polish each widget once for each of its
-    // ancestors (160 ms in this window); off and on again are two plain passes (30 ms).
-    qApp->setStyleSheet(QString());
-    qApp->setStyleSheet(styleSheet());
+    const QString sheet = sheetForQt();
+    const bool isSameFile = m_applied && qApp->styleSheet() == sheet;
+    // A new style under an unchanged sheet is one pass over all widgets. Replacing the sheet itself makes Qt
+    // polish each widget once for each of its ancestors: five times as long in this window.
+    if (isSameFile || !m_applied)
+        QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    if (!isSameFile) {
+        qApp->setStyleSheet(QString()); // off and on again are two passes, still faster than replacing
+        qApp->setStyleSheet(sheet);
+    }
+    m_applied = true;
 }
 
 } // namespace ui

@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QPalette>
 #include <QPixmap>
+#include <QTemporaryDir>
 #include <array>
 
 namespace ui {
@@ -58,10 +59,12 @@ signals:
 private:
     void load();
     void makeFonts();
+    [[nodiscard]] QString sheetForQt() const;
 
     Mode m_mode;
     int m_zoom = 100;
     bool m_applied = false;
+    QTemporaryDir m_sheetFolder;
     QHash<QString, QColor> m_colors;
     mutable QHash<QString, QIcon> m_icons; // of this mode, as they were asked for: an SVG is read once
     std::array<QFont, std::size_t(FontRole::MonoSmall) + 1> m_fonts;
