@@ -1,16 +1,14 @@
 """kubectl logs, exec, attach and cp."""
 import hashlib
 import os
-import pty
-import select
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 
 import stand_run as here
 from kubectl_programs import each_version, run
+from terminal import Terminal
 
 
 class LogTest(unittest.TestCase):
@@ -60,31 +58,11 @@ class ExecTest(unittest.TestCase):
 
     @each_version
     def test_a_terminal(self, kubectl):
-        pid, master = pty.fork()
-        if pid == 0:
-            os.execv(kubectl, [kubectl, "exec", "-it", "web", "--", "sh"])
-        seen = b""
-
-        def until(text):
-            nonlocal seen
-            end = time.monotonic() + 60
-            while text not in seen:
-                ready, _, _ = select.select([master], [], [], 1)
-                if ready:
-                    seen += os.read(master, 65536)
-                self.assertLess(time.monotonic(), end, seen)
-
-        os.write(master, b"echo hel''lo; tty\n")
-        until(b"hello")
-        until(b"/dev/pts/")
-        os.write(master, b"exit 6\n")
-        try:
-            while os.read(master, 65536):
-                pass
-        except OSError:
-            pass
-        os.close(master)
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 6)
+        shell = Terminal(kubectl, "exec", "-it", "web", "--", "sh")
+        shell.until(b"hello", again=b"echo hel''lo; tty\n")
+        shell.until(b"/dev/pts/")
+        shell.write(b"exit 6\n")
+        self.assertEqual(shell.wait(), 6)
 
     @each_version
     def test_attach(self, kubectl):

@@ -54,13 +54,19 @@ def api(method, path, body=None, kind="application/json"):
     return text
 
 
-def make_objects():
+ready = [{"type": "Ready", "status": "True"}]
+
+
+def make_node():
     api("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
-    ready = [{"type": "Ready", "status": "True"}]
     api("POST", "/api/v1/nodes", {"metadata": {"name": "node-1"}, "status": {
         "addresses": [{"type": "InternalIP", "address": here.stand.facts["node"]}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}}, "conditions": ready,
         "capacity": {"cpu": "4", "memory": "8Gi", "pods": "100"}}})
+
+
+def make_objects():
+    make_node()
     pods = "/api/v1/namespaces/default/pods"
     api("POST", pods, {"metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {
         "nodeName": "node-1", "automountServiceAccountToken": False,
