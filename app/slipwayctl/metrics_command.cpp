@@ -125,19 +125,32 @@ std::string plain(double value, const char *unit = "")
     return text;
 }
 
+/// "12.5 ms". Where the buckets leave it wholly open, their bound: "<300 ms" in the first, ">60000 ms" in the
+/// last; half of the first bucket's bound would look measured.
+std::string millisecondsAt(const cluster::Histogram &histogram, double share)
+{
+    const auto found = cluster::quantile(histogram, share);
+    if (!found)
+        return "unknown";
+    const bool isInFirst = found->low <= 0;
+    const bool isInLast = std::isinf(found->high);
+    const char *sign = isInLast ? ">" : isInFirst ? "<" : "";
+    char text[60];
+    std::snprintf(text, sizeof text, "%s%.4g ms", sign,
+                  (isInFirst && !isInLast ? found->high : found->value) * 1000);
+    return text;
+}
+
 std::string distributionLine(const char *name, const std::optional<HistogramReading> &reading)
 {
     if (!reading || reading->merged().isEmpty())
         return line(name, reading ? "no observation yet" : "not exported");
     const cluster::Histogram histogram = reading->merged();
-    char text[160];
-    const auto at = [&](double share) {
-        const auto found = cluster::quantile(histogram, share);
-        return found ? found->value * 1000 : 0;
-    };
-    std::snprintf(text, sizeof text, "p50 %.4g ms  p95 %.4g ms  p99 %.4g ms  (%.0f since start)", at(0.5),
-                  at(0.95), at(0.99), histogram.count);
-    return line(name, text);
+    char count[60];
+    std::snprintf(count, sizeof count, "  (%.0f since start)", histogram.count);
+    return line(name,
+                "p50 " + millisecondsAt(histogram, 0.5) + "  p95 " + millisecondsAt(histogram, 0.95)
+                    + "  p99 " + millisecondsAt(histogram, 0.99) + count);
 }
 
 std::string asText(const ServingSample &sample)

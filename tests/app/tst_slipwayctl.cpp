@@ -319,12 +319,20 @@ void TestSlipwayctl::showsMetrics()
             200, "text/plain; version=0.0.4",
             "# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{model_name=\"m\"} 3\n"
             "# TYPE vllm:generation_tokens_total counter\nvllm:generation_tokens_total{model_name=\"m\"} "
-            "42\n");
+            "42\n# TYPE vllm:request_queue_time_seconds histogram\n"
+            "vllm:request_queue_time_seconds_bucket{model_name=\"m\",le=\"0.3\"} 60\n"
+            "vllm:request_queue_time_seconds_bucket{model_name=\"m\",le=\"0.5\"} 98\n"
+            "vllm:request_queue_time_seconds_bucket{model_name=\"m\",le=\"+Inf\"} 100\n"
+            "vllm:request_queue_time_seconds_sum{model_name=\"m\"} 9\n"
+            "vllm:request_queue_time_seconds_count{model_name=\"m\"} 100\n");
     });
     const QString url = QString::fromStdString(server.url());
     const Ended text = run({"metrics", "--base-url", url + "/v1"});
     QCOMPARE(text.status, 0);
     QVERIFY2(text.out.contains("requests running         3"), text.out.constData());
+    // Half of a bucket's bound would look as if it had been measured.
+    QVERIFY2(text.out.contains("p50 <300 ms  p95 484.2 ms  p99 >500 ms  (100 since start)"),
+             text.out.constData());
     const QJsonObject json = objectOf(run({"metrics", "--base-url", url, "-o", "json"}).out);
     QCOMPARE(json["requests_running"].toDouble(), 3.0);
     QCOMPARE(json["output_tokens"].toDouble(), 42.0);
