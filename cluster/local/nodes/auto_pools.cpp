@@ -81,12 +81,24 @@ PoolWish podWish(const PodNeeds &pod)
     return wish;
 }
 
-void takeRule(const Json &rule, PoolWish &wish)
+void takeTaints(const Json &taints, PoolWish &wish)
 {
-    wish.machineType = text(rule, "machineType");
-    wish.machineFamily = text(rule, "machineFamily");
-    wish.minCores = number(rule, "minCores");
-    wish.minMemoryGb = number(rule, "minMemoryGb");
+    for (const Json &taint : taints)
+        wish.taints.push_back({text(taint, "key"), text(taint, "value"), text(taint, "effect")});
+}
+
+void takeLabels(const Json &labels, PoolWish &wish)
+{
+    if (!labels.is_object())
+        return;
+    for (const auto &[key, value] : labels.items()) {
+        if (value.is_string())
+            wish.labels[key] = value.get<std::string>();
+    }
+}
+
+void takeAccelerators(const Json &rule, PoolWish &wish)
+{
     if (const Json &gpu = at(rule, "gpu"); gpu.is_object()) {
         wish.gpuType = text(gpu, "type");
         wish.gpuCount = static_cast<int>(number(gpu, "count"));
@@ -97,16 +109,51 @@ void takeRule(const Json &rule, PoolWish &wish)
         wish.tpuCount = static_cast<int>(number(tpu, "count"));
         wish.tpuTopology = text(tpu, "topology");
     }
+    wish.acceleratorNetworkProfile = text(rule, "acceleratorNetworkProfile");
+}
+
+void takeStorage(const Json &rule, PoolWish &wish)
+{
+    const Json &storage = at(rule, "storage");
+    wish.diskType = text(storage, "bootDiskType");
+    wish.diskGb = static_cast<int>(number(storage, "bootDiskSize"));
+    wish.localSsdCount = static_cast<int>(number(storage, "localSSDCount"));
+    wish.maxPodsPerNode = static_cast<int>(number(rule, "maxPodsPerNode"));
+}
+
+void takeRule(const Json &rule, PoolWish &wish)
+{
+    wish.machineType = text(rule, "machineType");
+    wish.machineFamily = text(rule, "machineFamily");
+    wish.minCores = number(rule, "minCores");
+    wish.minMemoryGb = number(rule, "minMemoryGb");
+    takeAccelerators(rule, wish);
+    takeStorage(rule, wish);
     if (flag(rule, "spot"))
         wish.provisioning = Provisioning::Spot;
     if (flag(at(rule, "flexStart"), "enabled"))
         wish.provisioning = Provisioning::FlexStart;
-    wish.acceleratorNetworkProfile = text(rule, "acceleratorNetworkProfile");
     if (const auto zones = texts(at(at(rule, "location"), "zones")); !zones.empty())
         wish.zones = zones;
     wish.nodePools = texts(at(rule, "nodepools"));
     for (const Json &reservation : at(at(rule, "reservations"), "specific"))
         wish.reservationName = text(reservation, "name");
+    takeLabels(at(rule, "nodeLabels"), wish);
+    takeTaints(at(rule, "taints"), wish);
+}
+
+/// What a class says of all its pools.
+void takeConfig(const Json &spec, PoolWish &wish)
+{
+    const Json &config = at(spec, "nodePoolConfig");
+    if (const auto zones = texts(at(at(at(spec, "priorityDefaults"), "location"), "zones")); !zones.empty())
+        wish.zones = zones;
+    takeLabels(at(config, "nodeLabels"), wish);
+    takeTaints(at(config, "taints"), wish);
+    for (const char c : text(config, "imageType"))
+        wish.imageType += static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    if (flag(at(at(config, "dra"), "networking"), "enabled"))
+        wish.labels["cloud.google.com/gke-networking-dra-driver"] = "true";
 }
 
 std::string keyOf(const PoolWish &wish)
@@ -120,13 +167,22 @@ std::string keyOf(const PoolWish &wish)
     return key;
 }
 
+bool isInFamily(const std::string &machineType, const std::string &family)
+{
+    return machineType.starts_with(family + '-');
+}
+
 bool matches(const PoolWish &wish, const MachineOffer &offer)
 {
     if (!wish.machineType.empty() && offer.name != wish.machineType)
         return false;
-    if (!wish.machineFamily.empty() && !offer.name.starts_with(wish.machineFamily + '-'))
+    if (!wish.machineFamily.empty() && !isInFamily(offer.name, wish.machineFamily))
         return false;
-    if (offer.gpuAccelerator != wish.gpuType || offer.tpuAccelerator != wish.tpuType)
+    // A machine type may bring its accelerator without the rule's saying so.
+    const auto isRight = [&](const std::string &has, const std::string &wanted) {
+        return has == wanted || (wanted.empty() && !wish.machineType.empty());
+    };
+    if (!isRight(offer.gpuAccelerator, wish.gpuType) || !isRight(offer.tpuAccelerator, wish.tpuType))
         return false;
     if (!wish.gpuType.empty() && wish.gpuCount > 0 && offer.gpus != wish.gpuCount)
         return false;
@@ -172,6 +228,15 @@ PoolSpec poolOf(const PoolWish &wish, const MachineOffer &offer, const std::stri
     pool.acceleratorNetworkProfile = wish.acceleratorNetworkProfile;
     pool.labels = wish.labels;
     pool.taints = wish.taints;
+    if (!wish.imageType.empty())
+        pool.imageType = wish.imageType;
+    if (!wish.diskType.empty())
+        pool.diskType = wish.diskType;
+    if (wish.diskGb > 0)
+        pool.diskGb = wish.diskGb;
+    if (wish.maxPodsPerNode > 0)
+        pool.maxPodsPerNode = wish.maxPodsPerNode;
+    pool.localSsdCount = wish.localSsdCount;
     pool.isAutoCreated = true;
     pool.isAutoscaled = true;
     const int hosts = offer.tpuChips > 0 && !wish.tpuTopology.empty() ? hostsOf(pool) : 0;
@@ -192,20 +257,56 @@ std::vector<PoolWish> wishesOf(const PodNeeds &pod, const Json &computeClass)
     for (const Json &rule : at(spec, "priorities")) {
         PoolWish wish = own;
         wish.computeClass = className;
+        wish.rule = static_cast<int>(wishes.size());
+        takeConfig(spec, wish);
         takeRule(rule, wish);
         if (wish.tpuTopology.empty())
             wish.tpuTopology = own.tpuTopology;
-        if (flag(at(at(at(spec, "nodePoolConfig"), "dra"), "networking"), "enabled"))
-            wish.labels["cloud.google.com/gke-networking-dra-driver"] = "true";
         wishes.push_back(std::move(wish));
     }
     if (spec.is_null() || text(spec, "whenUnsatisfiable") == "ScaleUpAnyway") {
         wishes.push_back(own);
         wishes.back().computeClass = className;
+        takeConfig(spec, wishes.back());
     }
     for (PoolWish &wish : wishes)
         wish.key = keyOf(wish);
     return wishes;
+}
+
+std::vector<PoolWish> rulesOf(const std::string &className, const Json &computeClass)
+{
+    PodNeeds anyPod;
+    anyPod.selector[classLabel] = className;
+    std::vector<PoolWish> rules = wishesOf(anyPod, computeClass);
+    std::erase_if(rules, [](const PoolWish &wish) { return wish.rule < 0; });
+    return rules;
+}
+
+bool isSuited(const PoolWish &wish, const PoolSpec &pool, const MachineShape &shape)
+{
+    const auto contains = [](const std::vector<std::string> &list, const std::string &value) {
+        return std::find(list.begin(), list.end(), value) != list.end();
+    };
+    if (!wish.nodePools.empty())
+        return contains(wish.nodePools, pool.name);
+    const bool isInZones = wish.zones.empty()
+        || std::all_of(pool.zones.begin(), pool.zones.end(),
+                       [&](const std::string &zone) { return contains(wish.zones, zone); });
+    const bool isMachine = (wish.machineType.empty() || wish.machineType == pool.machineType)
+        && (wish.machineFamily.empty() || isInFamily(pool.machineType, wish.machineFamily))
+        && shape.vcpu >= wish.minCores && shape.memoryGb >= wish.minMemoryGb;
+    // A machine type may bring its accelerator without the rule's saying so.
+    const bool isGpu = wish.gpuType.empty()
+        ? pool.gpusPerNode == 0 || !wish.machineType.empty()
+        : pool.gpuAccelerator == wish.gpuType && (wish.gpuCount == 0 || pool.gpusPerNode == wish.gpuCount);
+    const bool isTpu = wish.tpuType.empty() ? pool.tpuChipsPerNode == 0 || !wish.machineType.empty()
+                                            : pool.tpuAccelerator == wish.tpuType
+            && (wish.tpuCount == 0 || pool.tpuChipsPerNode == wish.tpuCount);
+    const bool isTopology
+        = wish.tpuTopology.empty() || pool.tpuTopology.empty() || wish.tpuTopology == pool.tpuTopology;
+    return isInZones && isMachine && isGpu && isTpu && isTopology && pool.provisioning == wish.provisioning
+        && (wish.reservationName.empty() || wish.reservationName == pool.reservationName);
 }
 
 bool canCreatePools(const Json &computeClass)
@@ -215,14 +316,17 @@ bool canCreatePools(const Json &computeClass)
 }
 
 std::optional<PoolSpec> poolFor(const PoolWish &wish, const PodNeeds &pod, const NodesCluster &cluster,
-                                const std::vector<MachineOffer> &offers)
+                                const std::vector<MachineOffer> &offers,
+                                const std::function<bool(const std::string &zone)> &isOut)
 {
     const MachineOffer *best = nullptr;
     std::optional<PoolSpec> bestPool;
     for (const MachineOffer &offer : offers) {
         if (!matches(wish, offer) || (best && !isBetter(offer, *best)))
             continue;
-        const std::vector<std::string> zones = commonZones(wish, offer);
+        std::vector<std::string> zones = commonZones(wish, offer);
+        if (isOut)
+            std::erase_if(zones, isOut);
         if (zones.empty())
             continue;
         PoolSpec pool = poolOf(wish, offer, zones.front());

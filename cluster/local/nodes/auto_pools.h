@@ -32,6 +32,9 @@ struct PoolWish
     std::vector<std::string> nodePools; ///< a rule that only names pools that exist
     std::map<std::string, std::string> labels;
     std::vector<NodeTaint> taints;
+    std::string imageType, diskType; ///< empty: the default
+    int diskGb = 0, maxPodsPerNode = 0, localSsdCount = 0; ///< 0: the default
+    int rule = -1; ///< which of the class's priorities, from 0; -1: what the pod itself says
 };
 
 /// In the order in which they are to be tried. \param computeClass  null: the pod names none.
@@ -39,10 +42,16 @@ std::vector<PoolWish> wishesOf(const PodNeeds &pod, const nlohmann::json &comput
 /// Whether a ComputeClass lets pools be made for it.
 bool canCreatePools(const nlohmann::json &computeClass);
 
+/// Only the rules of a class, for whoever compares pools with them.
+std::vector<PoolWish> rulesOf(const std::string &className, const nlohmann::json &computeClass);
+/// Whether a pool that is there is one that the wish describes.
+bool isSuited(const PoolWish &wish, const PoolSpec &pool, const MachineShape &shape);
+
 /// The smallest machine that fulfils the wish and has room for the pod, as a pool without nodes, without a
-/// name; nothing if there is none.
+/// name; nothing if there is none. \param isOut  says which machine's zones are not to be asked now.
 std::optional<PoolSpec> poolFor(const PoolWish &wish, const PodNeeds &pod, const NodesCluster &cluster,
-                                const std::vector<MachineOffer> &offers);
+                                const std::vector<MachineOffer> &offers,
+                                const std::function<bool(const std::string &zone)> &isOut = {});
 
 /// An empty node of the pool as the scheduler would see it.
 NodeTemplate templateOf(const NodesCluster &cluster, const PoolSpec &pool, const MachineShape &shape);

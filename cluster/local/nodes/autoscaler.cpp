@@ -29,6 +29,10 @@ Autoscaler::Private::Private(KubeClient &client, PoolScaler &scaler, AutoscalerO
     InformerOptions watched;
     watched.fieldSelector = "spec.nodeName=,status.phase=Pending"; // scheduled pods leave it
     m_pods = std::make_unique<Informer>(m_client, coreV1("pods"), std::move(handlers), std::move(watched));
+    Informer::Handlers ofClasses;
+    ofClasses.onEvent = [this](const InformerEvent &) { wake(); };
+    m_classes = std::make_unique<Informer>(m_client, apiGroup("cloud.google.com", "v1", "computeclasses"),
+                                           std::move(ofClasses));
     m_thread = std::jthread([this] { run(); });
 }
 
@@ -37,6 +41,7 @@ Autoscaler::Private::~Private()
     m_cancel.request_stop();
     m_thread.join();
     m_pods->stop();
+    m_classes->stop();
     m_changes.stop();
 }
 
@@ -62,12 +67,20 @@ void Autoscaler::Private::run()
         }
         if (cancel.stop_requested() || !m_pods->synced())
             continue;
-        scaleUp();
-        if (Clock::now() >= m_nextScaleDown) {
-            m_nextScaleDown = Clock::now() + m_options.scanInterval;
-            scaleDown();
-        }
+        scan();
     }
+}
+
+void Autoscaler::Private::scan()
+{
+    const Pools pools = m_scaler.pools();
+    scaleUp(pools);
+    reportClasses(pools);
+    if (Clock::now() < m_nextScaleDown)
+        return;
+    m_nextScaleDown = Clock::now() + m_options.scanInterval;
+    scaleDown(pools);
+    writeStatus(pools);
 }
 
 } // namespace cluster::local

@@ -11,8 +11,7 @@ class KubeClient;
 
 namespace cluster::local {
 
-/// The definition of cloud.google.com/v1 ComputeClass, with the fields that decide which nodes are made; the
-/// others are kept as they come.
+/// The definition of cloud.google.com/v1 ComputeClass, with GKE's checks.
 nlohmann::json computeClassDefinition();
 
 /// Idempotent. Does not wait until it is served.

@@ -81,6 +81,8 @@ private:
     void shutDown(const Machine &machine, std::chrono::seconds grace, const CancelToken &cancel);
     void maintain(const PoolPointer &pool, const Machine &machine, std::chrono::seconds startsIn,
                   std::chrono::seconds duration, const CancelToken &cancel);
+    void awaitMaintenance(const std::string &node, std::chrono::seconds startsIn, const CancelToken &cancel);
+    void sayStatus(const Machine &machine, const char *status, const CancelToken &cancel);
     void say(const Machine &machine, bool isWarning, const char *reason, const std::string &message,
              const char *component, const CancelToken &cancel);
 

@@ -197,16 +197,25 @@ bool NodeWriter::hasTaint(const std::string &node, const std::string &key, const
                        [&](const Json &taint) { return taint.value("key", std::string()) == key; });
 }
 
-void NodeWriter::evict(const Json &pod, const CancelToken &cancel)
+std::string NodeWriter::labelOf(const std::string &node, const std::string &key, const CancelToken &cancel)
+{
+    const Result<Json> object = m_client.get(nodePath(node), writing(cancel));
+    if (!object)
+        return {};
+    const Json labels = object->value("metadata", Json::object()).value("labels", Json::object());
+    return labels.value(key, std::string());
+}
+
+Status NodeWriter::evict(const Json &pod, const CancelToken &cancel)
 {
     const std::string name = textAt(pod, "metadata", "name");
     const std::string nameSpace = textAt(pod, "metadata", "namespace");
     KubeWriteOptions options = writing(cancel);
-    options.retries = 0; // 429 is a disruption budget's no: asked again by drain()
+    options.retries = 0; // 429 is a disruption budget's no: for the caller to ask again
     const Json eviction{{"apiVersion", "policy/v1"},
                         {"kind", "Eviction"},
                         {"metadata", {{"name", name}, {"namespace", nameSpace}}}};
-    (void)m_client.create(coreV1("pods", nameSpace, name).sub("eviction"), eviction, options);
+    return onlyStatus(m_client.create(coreV1("pods", nameSpace, name).sub("eviction"), eviction, options));
 }
 
 void NodeWriter::drain(const std::string &node, Deadline deadline, const CancelToken &cancel)
@@ -220,7 +229,7 @@ void NodeWriter::drain(const std::string &node, Deadline deadline, const CancelT
                     continue;
                 isDone = false;
                 if (!pod.value("metadata", Json::object()).contains("deletionTimestamp"))
-                    evict(pod, cancel);
+                    (void)evict(pod, cancel);
             }
         }
         if (isDone)

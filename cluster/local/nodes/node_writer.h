@@ -49,14 +49,17 @@ public:
     /// True when nothing on the node would be lost any more: no pod that is not ended, those of DaemonSets
     /// aside.
     Result<bool> isEmpty(const std::string &node, const CancelToken &cancel);
+    Result<std::vector<nlohmann::json>> podsOf(const std::string &node, const CancelToken &cancel);
+    /// By the eviction API. ResourceExhausted: a disruption budget says no for now.
+    Status evict(const nlohmann::json &pod, const CancelToken &cancel);
     [[nodiscard]] bool hasTaint(const std::string &node, const std::string &key, const CancelToken &cancel);
+    /// Empty where there is no such label or node.
+    [[nodiscard]] std::string labelOf(const std::string &node, const std::string &key,
+                                      const CancelToken &cancel);
     /// The node is no more: its pods fail and are deleted at once, as the pod garbage collector does it.
     void dropPods(const std::string &node, const CancelToken &cancel);
 
 private:
-    Result<std::vector<nlohmann::json>> podsOf(const std::string &node, const CancelToken &cancel);
-    void evict(const nlohmann::json &pod, const CancelToken &cancel);
-
     KubeClient &m_client;
 };
 

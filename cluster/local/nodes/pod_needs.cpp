@@ -98,6 +98,8 @@ void readAffinity(const Json &affinity, PodNeeds &needs)
     for (const Json &term :
          at(at(affinity, "podAntiAffinity"), "requiredDuringSchedulingIgnoredDuringExecution"))
         needs.isAloneOnNode = needs.isAloneOnNode || text(term, "topologyKey") == "kubernetes.io/hostname";
+    needs.isBoundToOthers
+        = !at(at(affinity, "podAffinity"), "requiredDuringSchedulingIgnoredDuringExecution").empty();
 }
 
 std::optional<long> number(const std::string &text)
@@ -105,31 +107,6 @@ std::optional<long> number(const std::string &text)
     long value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-bool meets(const NodeRequirement &requirement, const std::map<std::string, std::string> &labels)
-{
-    const auto found = labels.find(requirement.key);
-    const bool isThere = found != labels.end();
-    const auto isListed = [&] {
-        return std::find(requirement.values.begin(), requirement.values.end(), found->second)
-            != requirement.values.end();
-    };
-    if (requirement.op == "In")
-        return isThere && isListed();
-    if (requirement.op == "NotIn")
-        return !isThere || !isListed();
-    if (requirement.op == "Exists")
-        return isThere;
-    if (requirement.op == "DoesNotExist")
-        return !isThere;
-    if (!isThere || requirement.values.size() != 1)
-        return false;
-    const auto has = number(found->second);
-    const auto wants = number(requirement.values[0]);
-    if (!has || !wants)
-        return false;
-    return requirement.op == "Gt" ? *has > *wants : requirement.op == "Lt" && *has < *wants;
 }
 
 bool tolerates(const PodNeeds &pod, const NodeTaint &taint)
@@ -218,6 +195,31 @@ PodNeeds podNeeds(const Json &pod)
             needs.whyPending = text(condition, "message");
     }
     return needs;
+}
+
+bool meets(const NodeRequirement &requirement, const std::map<std::string, std::string> &labels)
+{
+    const auto found = labels.find(requirement.key);
+    const bool isThere = found != labels.end();
+    const auto isListed = [&] {
+        return std::find(requirement.values.begin(), requirement.values.end(), found->second)
+            != requirement.values.end();
+    };
+    if (requirement.op == "In")
+        return isThere && isListed();
+    if (requirement.op == "NotIn")
+        return !isThere || !isListed();
+    if (requirement.op == "Exists")
+        return isThere;
+    if (requirement.op == "DoesNotExist")
+        return !isThere;
+    if (!isThere || requirement.values.size() != 1)
+        return false;
+    const auto has = number(found->second);
+    const auto wants = number(requirement.values[0]);
+    if (!has || !wants)
+        return false;
+    return requirement.op == "Gt" ? *has > *wants : requirement.op == "Lt" && *has < *wants;
 }
 
 bool isUnschedulable(const Json &pod)

@@ -36,6 +36,7 @@ struct PodNeeds
     std::vector<NodeTaint> tolerations; ///< empty key: all; empty effect: all effects; value "\1": any
     bool isAloneOnNode = false; ///< refuses its like on the same host (anti-affinity by hostname)
     bool hasClaims = false; ///< resource claims (DRA)
+    bool isBoundToOthers = false; ///< required affinity to other pods
     std::string whyPending; ///< the scheduler's words
 
     /// Of the selector, or of an `In` with one value in each term; empty: not asked for.
@@ -44,6 +45,9 @@ struct PodNeeds
 };
 
 PodNeeds podNeeds(const nlohmann::json &pod);
+
+/// Whether labels fulfil an expression.
+bool meets(const NodeRequirement &requirement, const std::map<std::string, std::string> &labels);
 
 /// True for a pod that the scheduler has said it finds no node for.
 bool isUnschedulable(const nlohmann::json &pod);

@@ -15,10 +15,12 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 const NodeTaint impendingTermination{"cloud.google.com/impending-node-termination", "true", "NoSchedule"};
+const NodeTaint stopped{"node.cloudprovider.kubernetes.io/shutdown", "", "NoSchedule"};
 const NodeTaint maintenanceStarted{"cloud.google.com/maintenance-window-started", "true", "NoSchedule"};
 constexpr seconds longestRepairWait{30};
 constexpr const char *scheduledLabel = "cloud.google.com/scheduled-maintenance-time";
 constexpr const char *activeLabel = "cloud.google.com/active-node-maintenance";
+constexpr const char *performLabel = "cloud.google.com/perform-maintenance"; ///< the user's: begin now
 
 } // namespace
 
@@ -87,6 +89,10 @@ void NodePools::Private::repair(const PoolPointer &pool, const std::string &node
         if (isSlice || machine.identity.name == node)
             machines.push_back(machine);
     }
+    for (const Machine &machine : machines)
+        say(machine, false, "DeletingNode",
+            "Deleting node " + machine.identity.name + " because it does not exist in the cloud provider",
+            "cloud-node-lifecycle-controller", cancel);
     retire(*pool, machines, false, cancel);
     // A failed try gives its addresses back: each one starts from the slots.
     for (seconds wait{2}; !cancel.stop_requested(); wait = std::min(wait * 2, longestRepairWait)) {
@@ -117,6 +123,7 @@ void NodePools::Private::shutDown(const Machine &machine, seconds grace, const C
     (void)m_writer.changeTaints(node, {impendingTermination}, {}, cancel);
     say(machine, false, "Shutdown", "Shutdown manager detected shutdown event", "kubelet", cancel);
     (void)m_writer.setCondition(node, readyCondition(false, "node is shutting down", unixTimeNow()), cancel);
+    sayStatus(machine, "NodeNotReady", cancel);
     if (m_options.listeners.onShutdown)
         m_options.listeners.onShutdown(node, grace);
     awaitShutdown(node, grace, cancel);
@@ -149,11 +156,23 @@ Status NodePools::Private::announceMaintenance(const std::string &node, seconds 
     return {};
 }
 
+/// Until it is due, or the user asks for it by the label.
+void NodePools::Private::awaitMaintenance(const std::string &node, seconds startsIn,
+                                          const CancelToken &cancel)
+{
+    const Deadline due = Deadline::after(startsIn);
+    while (!due.hasPassed() && m_writer.labelOf(node, performLabel, cancel) != "true") {
+        if (!pauseFor(seconds(1), cancel, due))
+            return;
+    }
+}
+
 void NodePools::Private::maintain(const PoolPointer &pool, const Machine &machine, seconds startsIn,
                                   seconds duration, const CancelToken &cancel)
 {
     const std::string &node = machine.identity.name;
-    if (!pauseFor(startsIn, cancel))
+    awaitMaintenance(node, startsIn, cancel);
+    if (cancel.stop_requested())
         return;
     (void)m_writer.setLabels(node, {{activeLabel, "ONGOING"}}, cancel);
     (void)m_writer.changeTaints(node, {maintenanceStarted}, {}, cancel);
@@ -161,12 +180,18 @@ void NodePools::Private::maintain(const PoolPointer &pool, const Machine &machin
         cancel);
     shutDown(machine, duration, cancel);
     tell(m_options.listeners.onGone, node);
+    // As the cloud's node lifecycle controller marks a stopped VM.
+    (void)m_writer.changeTaints(node, {stopped}, {}, cancel);
     if (!pauseFor(duration, cancel))
         return;
     // The same VM boots again: the Node object stays.
-    (void)m_writer.setLabels(node, {{scheduledLabel, std::nullopt}, {activeLabel, std::nullopt}}, cancel);
-    (void)m_writer.changeTaints(node, {}, {impendingTermination, maintenanceStarted}, cancel);
+    (void)m_writer.setLabels(
+        node, {{scheduledLabel, std::nullopt}, {activeLabel, std::nullopt}, {performLabel, std::nullopt}},
+        cancel);
+    (void)m_writer.changeTaints(node, {}, {impendingTermination, maintenanceStarted, stopped}, cancel);
+    say(machine, false, "Starting", "Starting kubelet.", "kubelet", cancel);
     (void)m_writer.setCondition(node, readyCondition(true, {}, unixTimeNow()), cancel);
+    sayStatus(machine, "NodeReady", cancel);
     endFault(pool, node);
     tell(m_options.listeners.onAdded, node);
 }
@@ -176,7 +201,21 @@ Status NodePools::Private::setDiskPressure(const std::string &node, bool isFull)
     const PoolPointer pool = poolOf(node);
     if (!pool)
         return fail(ErrorCode::NotFound, "no node named '" + node + "'");
-    return m_writer.setCondition(node, diskCondition(isFull, unixTimeNow()), m_cancel.get_token());
+    Machine machine;
+    machine.identity.name = node;
+    const CancelToken cancel = m_cancel.get_token();
+    if (isFull)
+        say(machine, true, "EvictionThresholdMet", "Attempting to reclaim ephemeral-storage", "kubelet",
+            cancel);
+    sayStatus(machine, isFull ? "NodeHasDiskPressure" : "NodeHasNoDiskPressure", cancel);
+    return m_writer.setCondition(node, diskCondition(isFull, unixTimeNow()), cancel);
+}
+
+/// Kubelet's words for a condition that has changed.
+void NodePools::Private::sayStatus(const Machine &machine, const char *status, const CancelToken &cancel)
+{
+    say(machine, false, status, "Node " + machine.identity.name + " status is now: " + status, "kubelet",
+        cancel);
 }
 
 void NodePools::Private::say(const Machine &machine, bool isWarning, const char *reason,

@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char *component = "cluster-autoscaler";
 constexpr std::chrono::minutes repeatTime{5}; ///< of the same words about the same pod
 constexpr std::chrono::minutes longestSettleTime{10};
 
@@ -24,6 +23,32 @@ bool waitsForVolume(const PodNeeds &pod)
     return pod.whyPending.find("unbound immediate PersistentVolumeClaims") != std::string::npos;
 }
 
+bool selectsClass(const PodNeeds &pod)
+{
+    return !pod.wanted("cloud.google.com/compute-class").empty();
+}
+
+/// Why a change failed, in a word for back-off.
+std::string failureReason(const std::string &message)
+{
+    const auto says = [&](const char *words) { return message.find(words) != std::string::npos; };
+    if (says("quota") || says("QUOTA"))
+        return "QuotaExceeded";
+    if (says("STOCKOUT") || says("POOL_EXHAUSTED") || says("enough resources") || says("out of resources"))
+        return "OutOfResources";
+    return says("IP_SPACE_EXHAUSTED") ? "IpSpaceExhausted" : "Other";
+}
+
+/// The same in the words of the autoscaler's event.
+std::string failureWords(const std::string &reason, const std::string &message)
+{
+    if (reason == "QuotaExceeded")
+        return "GCE quota exceeded";
+    if (reason == "OutOfResources")
+        return "GCE out of resources";
+    return reason == "IpSpaceExhausted" ? "IP space exhausted" : message;
+}
+
 std::string creationTime(const Json &pod)
 {
     return pod.value("metadata", Json::object()).value("creationTimestamp", std::string());
@@ -31,17 +56,18 @@ std::string creationTime(const Json &pod)
 
 } // namespace
 
-void Autoscaler::Private::scaleUp()
+void Autoscaler::Private::scaleUp(const Pools &pools)
 {
     std::vector<PodNeeds> pods = pendingPods();
-    if (pods.empty())
-        return;
-    const std::vector<PoolSpec> pools = m_scaler.pools();
     std::erase_if(pods, [this](const PodNeeds &pod) { return willHaveRoom(pod); });
     while (!pods.empty() && !m_cancel.stop_requested()) {
-        std::optional<ScaleUp> change = bestExisting(pods, pools);
+        const auto others = std::stable_partition(pods.begin(), pods.end(), selectsClass);
+        const std::vector<PodNeeds> classless(others, pods.end());
+        std::optional<ScaleUp> change = classChange({pods.begin(), others}, pools);
         if (!change)
-            change = creation(pods);
+            change = bestExisting(classless, pools);
+        if (!change)
+            change = creation(classless);
         if (!change)
             break;
         std::erase_if(pods, [&](const PodNeeds &pod) {
@@ -110,12 +136,12 @@ bool Autoscaler::Private::isBusy(const std::string &key)
 {
     const std::lock_guard lock(m_mutex);
     const auto backoff = m_backoff.find(key);
-    return m_busy.contains(key) || (backoff != m_backoff.end() && backoff->second > Clock::now());
+    return m_busy.contains(key) || (backoff != m_backoff.end() && backoff->second.until > Clock::now());
 }
 
 /// The pool that helps most pods; among those, the one that wastes least.
 std::optional<Autoscaler::Private::ScaleUp>
-Autoscaler::Private::bestExisting(const std::vector<PodNeeds> &pods, const std::vector<PoolSpec> &pools)
+Autoscaler::Private::bestExisting(const std::vector<PodNeeds> &pods, const Pools &pools)
 {
     std::optional<ScaleUp> best;
     for (const PoolSpec &pool : pools) {
@@ -167,42 +193,40 @@ std::optional<Autoscaler::Private::ScaleUp> Autoscaler::Private::growth(const Po
     return change.pods.empty() ? std::nullopt : std::optional(std::move(change));
 }
 
-Json Autoscaler::Private::computeClassOf(const PodNeeds &pod)
-{
-    const std::string name = pod.wanted("cloud.google.com/compute-class");
-    if (name.empty())
-        return nullptr;
-    KubeCallOptions options;
-    options.cancel = m_cancel.get_token();
-    options.deadline = Deadline::after(std::chrono::seconds(10));
-    return m_client.get(apiGroup("cloud.google.com", "v1", "computeclasses").named(name), options)
-        .value_or(Json(nullptr));
-}
-
 /// A pool of its own for the first pod that may have one, and for what fits beside it.
 std::optional<Autoscaler::Private::ScaleUp> Autoscaler::Private::creation(const std::vector<PodNeeds> &pods)
 {
+    if (!m_options.createsPools)
+        return std::nullopt;
     for (const PodNeeds &pod : pods) {
-        const Json computeClass = computeClassOf(pod);
-        if (!m_options.createsPools && !canCreatePools(computeClass))
-            continue;
-        for (const PoolWish &wish : wishesOf(pod, computeClass)) {
-            if (isBusy(wish.key) || !wish.nodePools.empty())
-                continue;
-            std::optional<PoolSpec> pool = poolFor(wish, pod, m_options.cluster, m_options.offers);
-            if (!pool)
-                continue;
-            pool->isAutopilot = m_options.isAutopilot;
-            pool->name = newPoolName(*pool);
-            std::optional<ScaleUp> change = growth(*pool, pods);
-            if (!change)
-                continue;
-            change->isNew = true;
-            change->key = wish.key;
-            return change;
+        for (const PoolWish &wish : wishesOf(pod, nullptr)) {
+            if (std::optional<ScaleUp> change = creation(wish, pod, pods))
+                return change;
         }
     }
     return std::nullopt;
+}
+
+/// In the first zone that was not asked in vain lately.
+std::optional<Autoscaler::Private::ScaleUp>
+Autoscaler::Private::creation(const PoolWish &wish, const PodNeeds &pod, const std::vector<PodNeeds> &pods)
+{
+    if (isBusy(wish.key) || !wish.nodePools.empty())
+        return std::nullopt;
+    std::optional<PoolSpec> pool
+        = poolFor(wish, pod, m_options.cluster, m_options.offers,
+                  [&](const std::string &zone) { return isBusy(wish.key + '@' + zone); });
+    if (!pool)
+        return std::nullopt;
+    pool->isAutopilot = m_options.isAutopilot;
+    pool->name = newPoolName(*pool);
+    std::optional<ScaleUp> change = growth(*pool, pods);
+    if (!change)
+        return std::nullopt;
+    change->isNew = true;
+    change->key = wish.key + '@' + pool->zones.front();
+    change->ruleKey = wish.key;
+    return change;
 }
 
 std::string Autoscaler::Private::newPoolName(const PoolSpec &pool)
@@ -211,16 +235,6 @@ std::string Autoscaler::Private::newPoolName(const PoolSpec &pool)
     const std::string hash
         = stableHex(std::to_string(time) + '/' + std::to_string(++m_poolCounter) + pool.machineType, 8);
     return m_options.isAutopilot ? "nap-" + hash : "nap-" + pool.machineType + '-' + hash;
-}
-
-std::string Autoscaler::Private::groupUrl(const PoolSpec &pool) const
-{
-    // The instance group's name is the nodes' without their last part.
-    std::string name
-        = nodeName(m_options.cluster.project, m_options.cluster.name, pool, pool.zones.front(), 0);
-    name.resize(name.rfind('-'));
-    return "https://www.googleapis.com/compute/v1/projects/" + m_options.cluster.project + "/zones/"
-        + pool.zones.front() + "/instanceGroups/" + name + "-grp";
 }
 
 /// True where nodes that are on their way have room for it: a slice brings more hosts than the first pods
@@ -246,18 +260,24 @@ bool Autoscaler::Private::willHaveRoom(const PodNeeds &pod)
 
 void Autoscaler::Private::start(ScaleUp change)
 {
-    const std::string message = "pod triggered scale-up: [{" + groupUrl(change.pool) + ' '
-        + std::to_string(change.before) + "->" + std::to_string(change.pool.nodeCount)
-        + " (max: " + std::to_string(change.pool.maxNodes) + ")}]";
+    const std::string group = groupUrl(change.pool, change.pool.zones.front());
+    const std::string most = std::to_string(change.pool.maxNodes);
+    const std::string wanted = std::to_string(change.pool.nodeCount);
+    const std::string before = std::to_string(change.before);
     {
         const std::lock_guard lock(m_mutex);
         m_busy.insert(change.pool.name);
-        m_coming[change.pool.name] = {change.node, change.rooms, change.pods, Clock::time_point::max()};
+        m_coming[change.pool.name]
+            = {change.node, change.rooms, change.pods, Clock::time_point::max(), change.ruleKey};
         for (const PodNeeds &pod : change.pods)
             m_helped[pod.uid].until = Clock::time_point::max();
     }
+    sayOnStatus(false, "ScaledUpGroup",
+                "Scale-up: setting group " + group + " size to " + wanted + " instead of " + before
+                    + " (max: " + most + ')');
     for (const PodNeeds &pod : change.pods)
-        say(pod, false, "TriggeredScaleUp", message);
+        say(pod, false, "TriggeredScaleUp",
+            "pod triggered scale-up: [{" + group + ' ' + before + "->" + wanted + " (max: " + most + ")}]");
     m_changes.start([this, change = std::move(change)](const CancelToken &) {
         const Status done = change.isNew ? m_scaler.createPool(change.pool)
                                          : m_scaler.resizePool(change.pool.name, change.pool.nodeCount);
@@ -268,12 +288,19 @@ void Autoscaler::Private::start(ScaleUp change)
 void Autoscaler::Private::finish(const ScaleUp &change, const Status &done)
 {
     const auto now = Clock::now();
+    const std::string reason = done ? std::string() : failureReason(done.error().message);
     std::vector<PodNeeds> pods;
     {
         const std::lock_guard lock(m_mutex);
         m_busy.erase(change.pool.name);
-        if (!done)
-            m_backoff[change.key] = now + m_options.failureBackoff;
+        if (!done) {
+            const auto seconds = std::chrono::duration_cast<UnixTime>(m_options.failureBackoff);
+            const Backoff backoff{now + m_options.failureBackoff, unixTimeNow() + seconds, reason,
+                                  done.error().message};
+            m_backoff[change.key] = backoff;
+            if (reason == "QuotaExceeded" && !change.ruleKey.empty()) // quota is regional: no zone helps
+                m_backoff[change.ruleKey] = backoff;
+        }
         Coming &coming = m_coming[change.pool.name];
         pods = coming.pods;
         for (const PodNeeds &pod : pods) {
@@ -289,15 +316,18 @@ void Autoscaler::Private::finish(const ScaleUp &change, const Status &done)
     }
     if (done)
         return;
+    sayOnStatus(true, "FailedToScaleUpGroup",
+                "Scale-up failed for group " + groupUrl(change.pool, change.pool.zones.front()) + ": "
+                    + done.error().message);
     for (const PodNeeds &pod : pods)
         say(pod, true, "FailedScaleUp",
             "Node scale up in zones " + change.pool.zones.front() + " associated with this pod failed: "
-                + done.error().message + ". Pod is at risk of not being scheduled.");
+                + failureWords(reason, done.error().message) + ". Pod is at risk of not being scheduled.");
     wake();
 }
 
 /// As the cluster autoscaler counts them: "2 node(s) didn't match …, 1 max node group size reached".
-void Autoscaler::Private::sayWhyNot(const PodNeeds &pod, const std::vector<PoolSpec> &pools)
+void Autoscaler::Private::sayWhyNot(const PodNeeds &pod, const Pools &pools)
 {
     std::map<std::string, int> reasons;
     for (const PoolSpec &pool : pools) {
@@ -319,21 +349,6 @@ void Autoscaler::Private::sayWhyNot(const PodNeeds &pod, const std::vector<PoolS
         return;
     said = {message, Clock::now()};
     say(pod, false, "NotTriggerScaleUp", message);
-}
-
-void Autoscaler::Private::say(const PodNeeds &pod, bool isWarning, const char *reason,
-                              const std::string &message)
-{
-    EventText event;
-    event.kind = "Pod";
-    event.space = pod.space;
-    event.name = pod.name;
-    event.uid = pod.uid;
-    event.isWarning = isWarning;
-    event.reason = reason;
-    event.message = message;
-    event.component = component;
-    m_events.write(event, m_cancel.get_token());
 }
 
 } // namespace cluster::local
