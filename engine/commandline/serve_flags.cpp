@@ -6,6 +6,7 @@
 #include "engine/commandline/ignored_flags.h"
 #include <algorithm>
 #include <array>
+#include <sstream>
 
 namespace engine {
 namespace {
@@ -300,6 +301,17 @@ CommandLine commandLine(Target &target)
     return line;
 }
 
+std::vector<std::string> linesOf(const std::string &text)
+{
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        if (!line.empty())
+            lines.push_back(line);
+    }
+    return lines;
+}
+
 cluster::Status applyEnvironment(ServeOptions &options, const Environment &environment)
 {
     if (const auto level = environment("VLLM_LOGGING_LEVEL")) {
@@ -375,6 +387,8 @@ cluster::Result<ServeOptions> parseServe(const std::vector<std::string> &argumen
     server.modelRoot = options.model;
     if (server.servedModelNames.empty())
         server.servedModelNames.push_back(options.model);
+    if (server.apiKeys.empty())
+        server.apiKeys = linesOf(environment("SLIPWAY_API_KEYS").value_or(""));
     if (const auto key = environment("VLLM_API_KEY"); key && !key->empty() && server.apiKeys.empty())
         server.apiKeys.push_back(*key);
     if (!isLoopback(server.host) && server.apiKeys.empty())

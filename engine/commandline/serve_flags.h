@@ -14,9 +14,10 @@ using Environment = std::function<std::optional<std::string>(const std::string &
 
 /// `slipway-engine serve MODEL [flags]`, in vLLM's words (0.8.5 and newer; contracts of both). Reads
 /// --config,
-/// --chat-template and --worker-token-file files, VLLM_API_KEY, VLLM_LOGGING_LEVEL,
-/// VLLM_ALLOW_LONG_MAX_MODEL_LEN, VLLM_ENGINE_ITERATION_TIMEOUT_S and SLIPWAY_WORKER_TOKEN. Errors:
-/// InvalidArgument or NotFound, one line that names the flag.
+/// --chat-template and --worker-token-file files, VLLM_API_KEY, SLIPWAY_API_KEYS (one a
+/// line: what --api-key names, off the command line), VLLM_LOGGING_LEVEL, VLLM_ALLOW_LONG_MAX_MODEL_LEN,
+/// VLLM_ENGINE_ITERATION_TIMEOUT_S and SLIPWAY_WORKER_TOKEN. Errors: InvalidArgument or NotFound, one line
+/// that names the flag.
 [[nodiscard]] cluster::Result<ServeOptions> parseServe(const std::vector<std::string> &arguments,
                                                        const Environment &environment);
 

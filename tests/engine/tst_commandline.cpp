@@ -245,6 +245,10 @@ void CommandLineTest::theEnvironmentCounts()
     QCOMPARE(o->stepDeadline, std::chrono::milliseconds(7000));
     QCOMPARE(o->logLevel, std::string("debug"));
     QCOMPARE(parseServe({"m", "--api-key", "k"}, environment)->server.apiKeys, (Words{"k"}));
+    const auto several = [](const std::string &name) -> std::optional<std::string> {
+        return name == "SLIPWAY_API_KEYS" ? std::optional<std::string>("one\ntwo\n") : std::nullopt;
+    };
+    QCOMPARE(parseServe({"m"}, several)->server.apiKeys, (Words{"one", "two"}));
 }
 
 void CommandLineTest::aWorkerOutsideLoopbackNeedsAToken()

@@ -105,6 +105,7 @@ struct Parsed
     std::vector<std::string> passed; ///< flags that go on as they are
     std::string model, host, port;
     std::vector<std::string> servedNames;
+    std::string apiKeys; ///< one a line
 };
 
 bool isFlag(const std::string &word)
@@ -139,6 +140,9 @@ Parsed parseServer(const std::vector<std::string> &words)
             parsed.port = values.front();
         } else if (name == "--served-model-name") {
             parsed.servedNames = values;
+        } else if (name == "--api-key") {
+            for (const std::string &value : values)
+                parsed.apiKeys += value + "\n";
         } else if (!isIn(droppedFlags, name) && !isIn(droppedSwitches, name)) {
             parsed.passed.push_back(name);
             parsed.passed.insert(parsed.passed.end(), values.begin(), values.end());
@@ -201,6 +205,7 @@ Result<EngineCommand> engineCommand(const EngineCommandInput &input)
     if (port.empty())
         port = std::to_string(input.containerPort > 0 ? input.containerPort : 8000);
     command.port = std::atoi(port.c_str());
+    command.apiKeys = parsed.apiKeys;
     command.words = {input.program.string(), "serve", command.model.string()};
     command.words.insert(command.words.end(), parsed.passed.begin(), parsed.passed.end());
     command.words.insert(command.words.end(),

@@ -26,6 +26,7 @@ struct EngineCommand
     std::filesystem::path model; ///< that answers
     std::string servedName;
     int port = 0;
+    std::string apiKeys; ///< one a line; for SLIPWAY_API_KEYS, since command lines can be read by everybody
 };
 
 /// What runs in place of a model server: vLLM's command line (also inside `sh -c`) with the model replaced by
