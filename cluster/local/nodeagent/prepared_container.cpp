@@ -132,6 +132,8 @@ Status addEngine(const AgentContext &context, const PreparationInput &input, con
     if (!command)
         return tl::unexpected(command.error());
     container.launch.arguments = command->words;
+    if (!command->apiKeys.empty())
+        container.launch.environment.push_back("SLIPWAY_API_KEYS=" + command->apiKeys);
     container.port = command->port;
     container.standIn = input.choice.standIn;
     if (const std::size_t mark = container.standIn.find("{model}"); mark != std::string::npos)
