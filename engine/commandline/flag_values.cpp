@@ -116,4 +116,15 @@ bool isLoopback(const std::string &host)
     return host == "localhost" || host.starts_with("127.") || host == "::1";
 }
 
+std::vector<std::string> linesOf(const std::string &text)
+{
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        if (!line.empty())
+            lines.push_back(line);
+    }
+    return lines;
+}
+
 } // namespace engine

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace engine {
 
@@ -36,5 +37,8 @@ struct HostPort
 
 /// Is a loopback address or "localhost".
 [[nodiscard]] bool isLoopback(const std::string &host);
+
+/// The lines of a text that aren't empty.
+[[nodiscard]] std::vector<std::string> linesOf(const std::string &text);
 
 } // namespace engine

@@ -6,7 +6,6 @@
 #include "engine/commandline/ignored_flags.h"
 #include <algorithm>
 #include <array>
-#include <sstream>
 
 namespace engine {
 namespace {
@@ -299,17 +298,6 @@ CommandLine commandLine(Target &target)
     };
     line.warn = [&options](const std::string &text) { options.warnings.push_back(text); };
     return line;
-}
-
-std::vector<std::string> linesOf(const std::string &text)
-{
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) {
-        if (!line.empty())
-            lines.push_back(line);
-    }
-    return lines;
 }
 
 cluster::Status applyEnvironment(ServeOptions &options, const Environment &environment)
