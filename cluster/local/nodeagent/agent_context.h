@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cluster/local/nodeagent/container_limits.h"
+#include "cluster/local/nodeagent/device_claims.h"
 #include "cluster/local/nodeagent/event_sink.h"
 #include "cluster/local/nodeagent/image_table.h"
 #include "cluster/local/nodeagent/launched_process.h"
@@ -27,9 +29,13 @@ struct AgentContext
     PodWriter &writer;
     EventSink &events;
     PodAddresses &addresses;
+    DeviceClaims &claims;
     WorkPool &work; ///< for what blocks, writes of statuses apart
+    WorkPool &probes; ///< for probes that block
     Isolation isolation;
     std::filesystem::path initProgram, engineProgram;
+    const CgroupTree *cgroups; ///< null: limits are kept without them
+    std::vector<int> processors; ///< of this machine, that we may use
     BackoffRules rules;
     /// Node object by name; null where it isn't known (yet).
     std::function<std::shared_ptr<const nlohmann::json>(const std::string &)> node;

@@ -26,6 +26,7 @@ public:
     Status start();
     Status lockFolder();
     void endLeftovers();
+    void findCgroups();
     void watchNodes();
     void watchPods();
     void onNode(const InformerEvent &event);
@@ -34,7 +35,12 @@ public:
     void onGone(const std::string &uid);
     void onPodsSynced();
     void sweepFolders();
+    void sweepClaims();
+    void releaseDevices(const PodRunner &pod);
     void watchContainers();
+    void shutDownNode(const std::string &node, std::chrono::seconds grace);
+    void endNextGroup(const std::string &node);
+    void awaitGroup(const std::string &node);
     void stop(std::chrono::milliseconds patience, std::function<void()> done);
     void checkStopped();
     template<typename Handler>
@@ -45,10 +51,13 @@ public:
     NodeAgentOptions options;
     int lock = -1;
     std::optional<ImageTable> images;
+    std::optional<CgroupTree> cgroups;
     std::optional<PodAddresses> addresses;
     std::map<std::string, std::shared_ptr<const nlohmann::json>> nodes;
     std::set<std::string> lostNodes;
     std::map<std::string, KubeObject> homeless; ///< pods of nodes that aren't known (yet), by uid
+    struct Shutdown; ///< of a node, under way or over
+    std::map<std::string, std::shared_ptr<Shutdown>> shutdowns;
     PodRunners pods;
     AgentAccess access;
     boost::asio::steady_timer containerTimer;
@@ -58,9 +67,10 @@ public:
     bool knowsAllPods = false; ///< and so which addresses are in use
     std::unique_ptr<PodWriter> writer;
     std::unique_ptr<EventSink> events;
+    std::unique_ptr<DeviceClaims> claims;
     std::unique_ptr<AgentContext> context;
     // Last, so that their threads end first.
-    std::unique_ptr<WorkPool> writes, work;
+    std::unique_ptr<WorkPool> writes, work, probes;
     std::unique_ptr<Informer> nodeInformer, podInformer;
 };
 

@@ -62,7 +62,11 @@ void NodeAgent::Private::watchPods()
 
 void NodeAgent::Private::onNode(const InformerEvent &event)
 {
-    const std::string name = textOf(fieldOf(*event.object, "metadata"), "name");
+    const json &metadata = fieldOf(*event.object, "metadata");
+    const std::string name = textOf(metadata, "name");
+    // A node that another simulated kubelet plays.
+    if (textOf(fieldOf(metadata, "labels"), "slipway.dev/agent") == "none")
+        return;
     if (event.type != InformerEventType::Deleted) {
         const bool isNew = nodes.find(name) == nodes.end();
         nodes[name] = event.object;
@@ -118,6 +122,8 @@ void NodeAgent::Private::add(const KubeObject &object)
     const std::string uid = pod.uid;
     auto runner = std::make_shared<PodRunner>(*context, std::move(pod), isSimulated);
     pods[uid] = runner;
+    if (shutdowns.contains(runner->spec().node))
+        runner->reject("NodeShutdown", "Pod was rejected as the node is shutting down.");
     if (knowsAllPods)
         runner->sync();
 }
@@ -129,6 +135,7 @@ void NodeAgent::Private::onPodsSynced()
     for (const auto &[uid, pod] : known)
         pod->sync();
     sweepFolders();
+    sweepClaims();
 }
 
 void NodeAgent::Private::onGone(const std::string &uid)
@@ -138,6 +145,8 @@ void NodeAgent::Private::onGone(const std::string &uid)
         return;
     // Not at once: it is the pod itself that says so.
     asio::post(io, [kept = found->second] {});
+    if (!isStopping) // else they go on with the next agent
+        releaseDevices(*found->second);
     pods.erase(found);
     if (isStopping)
         checkStopped();
@@ -153,10 +162,39 @@ void NodeAgent::Private::sweepFolders()
     }
 }
 
-/// Every two seconds: names, and memory limits, which are kept by looking (cgroups can't be had everywhere).
+/// Of a pod that went without ado: deleted by force, or with its node.
+void NodeAgent::Private::releaseDevices(const PodRunner &pod)
+{
+    if (!hasDeviceClaims(pod.spec()))
+        return;
+    work->run([&held = *claims, uid = pod.spec().uid]() -> std::function<void()> {
+        if (const Status done = held.unprepare(uid); !done)
+            spdlog::warn("unpreparing devices: {}", done.error().message);
+        return nullptr;
+    });
+}
+
+/// What agents before this one prepared for pods that have ended since.
+void NodeAgent::Private::sweepClaims()
+{
+    std::set<std::string> known;
+    for (const auto &[uid, pod] : pods) {
+        if (!pod->record().isTornDown)
+            known.insert(uid);
+    }
+    for (const auto &[uid, object] : homeless)
+        known.insert(uid);
+    work->run([&held = *claims, known = std::move(known)]() -> std::function<void()> {
+        if (const Status done = held.keepOnly(known); !done)
+            spdlog::warn("unpreparing devices: {}", done.error().message);
+        return nullptr;
+    });
+}
+
+/// Every second: names, and memory limits, which are kept by looking (cgroups can't be had everywhere).
 void NodeAgent::Private::watchContainers()
 {
-    containerTimer.expires_after(std::chrono::seconds(2));
+    containerTimer.expires_after(std::chrono::seconds(1));
     containerTimer.async_wait([weak = weak_from_this()](boost::system::error_code error) {
         const auto self = weak.lock();
         if (error || !self)
@@ -170,7 +208,7 @@ void NodeAgent::Private::watchContainers()
             for (std::size_t i = 0; pod->hasProcesses() && i < pod->spec().containers.size(); ++i) {
                 const auto limit = static_cast<std::uint64_t>(pod->spec().containers[i].memoryLimit);
                 ContainerRunner *runner = pod->runner(i);
-                if (limit == 0 || runner == nullptr || !runner->isRunning())
+                if (limit == 0 || self->cgroups || runner == nullptr || !runner->isRunning())
                     continue;
                 if (!table)
                     table = ProcessTable::read();

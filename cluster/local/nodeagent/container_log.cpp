@@ -13,7 +13,12 @@ namespace {
 constexpr std::size_t longestLine = 16384; ///< a longer one becomes several entries, as in containerd
 } // namespace
 
-ContainerLog::ContainerLog(fs::path file, LogLimits limits) : m_file(std::move(file)), m_limits(limits) {}
+ContainerLog::ContainerLog(fs::path file, LogLimits limits) : m_file(std::move(file)), m_limits(limits)
+{
+    // One that an earlier agent wrote may have been turned over.
+    while (fs::exists(m_file.string() + "." + std::to_string(m_turns + 1)))
+        ++m_turns;
+}
 
 ContainerLog::~ContainerLog()
 {

@@ -47,6 +47,7 @@ bool ContainerRunner::openTerminal(LaunchFiles &files)
 void ContainerRunner::launch(PreparedContainer prepared)
 {
     m_launch = std::move(prepared.launch);
+    m_podman = std::move(prepared.podman);
     LaunchFiles files;
     if (spec().tty) {
         m_launch.hasTerminal = openTerminal(files);
@@ -144,7 +145,15 @@ void ContainerRunner::onEnd(const LaunchEnd &end)
     // kubelet tells the exit code, never the signal in it: signal is left for those that read it from code -
     // 128.
     told.signal = 0;
-    if (m_isOutOfMemory)
+    if (!m_launch.cgroup.empty()) {
+        m_isOutOfMemory
+            = m_isOutOfMemory || (end.exitCode != 0 && CgroupTree::wasOutOfMemory(m_launch.cgroup));
+        CgroupTree::remove(m_launch.cgroup);
+    }
+    // Podman's container has gone with its end: only its code is left.
+    const bool wasKilled
+        = m_podman && !m_isStopping && end.exitCode == 128 + SIGKILL && spec().memoryLimit > 0;
+    if (m_isOutOfMemory || wasKilled)
         told.reason = "OOMKilled";
     if (!end.startError.empty())
         told.reason = "StartError";
@@ -155,14 +164,14 @@ void ContainerRunner::onEnd(const LaunchEnd &end)
 
 void ContainerRunner::runPostStart()
 {
-    m_hook = runProbe(m_context.io, *spec().postStart, probeTarget(), std::chrono::hours(24),
+    m_hook = runProbe(m_context.io, *spec().postStart, hookTarget(), std::chrono::hours(24),
                       [this](ProbeResult result) {
                           if (result.isSuccess) {
                               startProbes();
                               return;
                           }
-                          m_handlers.event(EventType::Warning, "FailedPostStartHook",
-                                           "PostStartHook failed: " + result.message);
+                          // Never what it said: that may be a secret.
+                          m_handlers.event(EventType::Warning, "FailedPostStartHook", "PostStartHook failed");
                           m_handlers.event(EventType::Normal, "Killing", "FailedPostStartHook");
                           stop(m_pod->grace);
                       });
@@ -189,10 +198,9 @@ void ContainerRunner::runPreStop(std::int64_t grace)
     const auto begun = std::chrono::steady_clock::now();
     const auto limit = m_context.scaled(static_cast<double>(grace));
     m_hook = runProbe(
-        m_context.io, *spec().preStop, probeTarget(), limit, [this, begun, grace](ProbeResult result) {
-            if (!result.isSuccess)
-                m_handlers.event(EventType::Warning, "FailedPreStopHook",
-                                 "PreStopHook failed: " + result.message);
+        m_context.io, *spec().preStop, hookTarget(), limit, [this, begun, grace](ProbeResult result) {
+            if (!result.isSuccess && !result.isTimeout)
+                m_handlers.event(EventType::Warning, "FailedPreStopHook", "PreStopHook failed");
             const auto used = std::chrono::steady_clock::now() - begun;
             const auto seconds = std::chrono::duration<double>(used).count() * m_context.options.timeScale;
             // What the hook has taken is gone, but two seconds are left in any case, as in kubelet.
@@ -205,15 +213,15 @@ void ContainerRunner::terminate(std::int64_t grace)
     if (!m_process)
         return;
     if (grace == 0) {
-        m_process->kill();
+        killProcess();
         return;
     }
     m_process->signal(SIGTERM);
     m_timers->kill.expires_after(m_context.scaled(static_cast<double>(grace)));
     m_timers->kill.async_wait([weak = weak_from_this()](boost::system::error_code error) {
         const auto self = weak.lock();
-        if (!error && self && self->m_process)
-            self->m_process->kill();
+        if (!error && self)
+            self->killProcess();
     });
 }
 
@@ -222,8 +230,48 @@ void ContainerRunner::kill()
     m_isStopping = true;
     m_grace = 0;
     m_loops.clear();
-    if (m_process)
+    killProcess();
+}
+
+void ContainerRunner::killProcess()
+{
+    if (!m_process)
+        return;
+    if (!m_podman || m_pid == 0) {
         m_process->kill();
+        return;
+    }
+    // Killing the client would leave the container: podman kills it, and the client ends with it.
+    LaunchSpec launch;
+    launch.arguments = podmanKill(*m_podman);
+    launch.environment = m_podman->environment;
+    LaunchHandlers handlers;
+    handlers.onEnd = [weak = std::weak_ptr(m_process)](const LaunchEnd &end) {
+        const auto client = weak.lock();
+        if (client && (end.exitCode != 0 || !end.startError.empty()))
+            client->kill();
+    };
+    const auto killer = LaunchedProcess::launch(m_context.io, m_context.initProgram, std::move(launch), {},
+                                                std::move(handlers));
+    if (!killer)
+        m_process->kill();
+}
+
+LaunchSpec ContainerRunner::launchBeside(const std::vector<std::string> &command, bool hasStdin,
+                                         bool hasTerminal) const
+{
+    LaunchSpec launch = m_launch;
+    launch.arguments = command;
+    launch.joinPid = m_pid;
+    launch.hasTerminal = hasTerminal;
+    launch.ownMounts = launch.ownProcesses = false;
+    if (m_podman) {
+        launch = {};
+        launch.arguments = podmanExec(*m_podman, command, hasStdin, hasTerminal);
+        launch.environment = m_podman->environment;
+        launch.hasTerminal = hasTerminal;
+    }
+    return launch;
 }
 
 void ContainerRunner::abandon()
@@ -232,47 +280,14 @@ void ContainerRunner::abandon()
     kill();
 }
 
-void ContainerRunner::runCommand(const std::vector<std::string> &command,
-                                 const std::function<void(int, std::string)> &done)
-{
-    if (m_pid == 0) {
-        done(126, "the container is not running");
-        return;
-    }
-    LaunchSpec launch = m_launch;
-    launch.arguments = command;
-    launch.joinPid = m_pid;
-    launch.hasTerminal = false;
-    launch.ownMounts = launch.ownProcesses = false;
-    const auto output = std::make_shared<std::string>();
-    LaunchHandlers handlers;
-    handlers.onOutput = [output](OutputStream, std::string_view text) {
-        constexpr std::size_t most = 10240; // kubelet keeps as much of a probe's output
-        output->append(text.substr(0, most - std::min(most, output->size())));
-    };
-    handlers.onEnd = [output, done](const LaunchEnd &end) {
-        done(end.startError.empty() ? end.exitCode : 126, end.startError.empty() ? *output : end.startError);
-    };
-    const auto process = LaunchedProcess::launch(m_context.io, m_context.initProgram, launch, {}, handlers);
-    if (!process) {
-        done(126, process.error().message);
-        return;
-    }
-    std::erase_if(m_commands, [](const auto &known) { return known.expired(); });
-    m_commands.push_back(*process);
-}
-
 Result<std::unique_ptr<ContainerProcess>> ContainerRunner::exec(const ExecOptions &options)
 {
     if (m_pid == 0)
         return fail(ErrorCode::FailedPrecondition, "container not running");
     if (options.command.empty())
         return attach(options);
-    LaunchSpec launch = m_launch;
-    launch.arguments = options.command;
-    launch.joinPid = m_pid;
-    launch.ownMounts = launch.ownProcesses = false;
-    return execSession(m_context.io, m_context.initProgram, std::move(launch), options);
+    return execSession(m_context.io, m_context.initProgram,
+                       launchBeside(options.command, options.hasStdin, options.tty), options);
 }
 
 Result<std::unique_ptr<ContainerProcess>> ContainerRunner::attach(const ExecOptions &options)
@@ -284,8 +299,13 @@ Result<std::unique_ptr<ContainerProcess>> ContainerRunner::attach(const ExecOpti
     const auto tap = std::make_shared<Tap>();
     tap->output = output;
     m_taps.push_back(tap);
-    const bool hasInput = options.hasStdin && m_input >= 0;
-    return attachSession(output, hasInput ? ::fcntl(m_input, F_DUPFD_CLOEXEC, 3) : -1, spec().tty);
+    int input = -1;
+    if (options.hasStdin && m_input >= 0) {
+        // The first client's input is the container's only one: it ends with the client's.
+        const bool isTheOne = spec().stdinOnce && !spec().tty;
+        input = isTheOne ? std::exchange(m_input, -1) : ::fcntl(m_input, F_DUPFD_CLOEXEC, 3);
+    }
+    return attachSession(output, input, spec().tty);
 }
 
 } // namespace cluster::local

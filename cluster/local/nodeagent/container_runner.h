@@ -61,15 +61,20 @@ private:
     void runPreStop(std::int64_t grace);
     void terminate(std::int64_t grace);
     void startProbes();
-    void startLoop(ProbeLoop &loop, bool isFirst);
-    void onProbe(ProbeLoop &loop, const ProbeResult &result);
+    void startLoop(const std::shared_ptr<ProbeLoop> &loop, bool isFirst);
+    void onProbe(const std::shared_ptr<ProbeLoop> &loop, const ProbeResult &result);
     void failProbe(ProbeLoop &loop);
     ProbeTarget probeTarget();
+    ProbeTarget hookTarget();
     void runCommand(const std::vector<std::string> &command,
-                    const std::function<void(int, std::string)> &done);
+                    const std::function<void(const CommandEnd &)> &done);
     [[nodiscard]] std::string endMessage(const LaunchEnd &end);
     Result<std::unique_ptr<ContainerProcess>> attach(const ExecOptions &options);
     bool openTerminal(LaunchFiles &files);
+    void killProcess();
+    /// What starts a command in the running container.
+    [[nodiscard]] LaunchSpec launchBeside(const std::vector<std::string> &command, bool hasStdin,
+                                          bool hasTerminal) const;
 
     const AgentContext &m_context;
     std::shared_ptr<const PodSpec> m_pod;
@@ -79,6 +84,7 @@ private:
     std::string m_messageFile;
     Handlers m_handlers;
     LaunchSpec m_launch; ///< for exec
+    std::optional<PodmanContainer> m_podman;
     std::shared_ptr<LaunchedProcess> m_process;
     int m_pid = 0;
     Time m_startedAt;
@@ -87,7 +93,7 @@ private:
     int m_input = -1; ///< our end of its standard input, or its terminal
     struct Timers;
     std::unique_ptr<Timers> m_timers;
-    std::vector<std::unique_ptr<ProbeLoop>> m_loops;
+    std::vector<std::shared_ptr<ProbeLoop>> m_loops;
     std::shared_ptr<void> m_hook; ///< under way
     std::vector<std::weak_ptr<LaunchedProcess>> m_commands; ///< of probes, hooks and exec
     std::vector<std::shared_ptr<Tap>> m_taps;

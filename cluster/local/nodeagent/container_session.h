@@ -13,8 +13,8 @@ Result<std::unique_ptr<ContainerProcess>> execSession(boost::asio::io_context &i
                                                       const std::filesystem::path &initProgram,
                                                       LaunchSpec launch, const ExecOptions &options);
 
-/// What a container writes from now on, for one attached client. A client that doesn't read loses output
-/// rather than holding the container up.
+/// What a container writes from now on, for one attached client. A client that lags by more than 4 MiB is
+/// cut off and told so, rather than holding the container up.
 class AttachedOutput
 {
 public:

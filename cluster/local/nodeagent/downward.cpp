@@ -118,7 +118,7 @@ Result<std::string> resourceReference(const PodSpec &pod, const json &reference,
     const std::string list = resource.substr(0, dot), name = resource.substr(dot + 1);
     const std::string wanted = textOf(reference, "containerName", defaultContainer);
     std::optional<double> amount;
-    for (const char *containers : {"initContainers", "containers"}) {
+    for (const char *containers : {"initContainers", "containers", "ephemeralContainers"}) {
         for (const json &container : itemsOf(fieldOf(*pod.object, "spec"), containers)) {
             if (textOf(container, "name") == wanted)
                 amount = parseQuantity(fieldOf(fieldOf(fieldOf(container, "resources"), list), name));

@@ -153,7 +153,7 @@ const json &containerObject(const EnvironmentInput &input)
 {
     const json &spec = fieldOf(*input.pod.object, "spec");
     const std::string &name = input.pod.containers[input.container].name;
-    for (const char *list : {"initContainers", "containers"}) {
+    for (const char *list : {"initContainers", "containers", "ephemeralContainers"}) {
         for (const json &container : itemsOf(spec, list)) {
             if (textOf(container, "name") == name)
                 return container;

@@ -60,8 +60,7 @@ public:
                     {"firstTimestamp", secondsText(now)}};
         if (!event.container.empty())
             object["involvedObject"]["fieldPath"]
-                = std::string(event.isInit ? "spec.initContainers{" : "spec.containers{") + event.container
-                + "}";
+                = std::string("spec.") + event.list + "{" + event.container + "}";
         return object;
     }
 

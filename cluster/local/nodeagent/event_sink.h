@@ -16,7 +16,7 @@ struct PodEvent
     PodKey pod;
     std::string node;
     std::string container; ///< empty: about the pod as a whole
-    bool isInit = false;
+    const char *list = "containers"; ///< of the pod's spec, that it is in
     EventType type = EventType::Normal;
     std::string reason, message;
 };

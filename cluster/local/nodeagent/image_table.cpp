@@ -28,13 +28,18 @@ Result<RuntimeKind> runtimeKind(const std::string &name)
         return RuntimeKind::Simulated;
     if (name == "process")
         return RuntimeKind::Process;
+    if (name == "podman")
+        return RuntimeKind::Podman;
     return fail(ErrorCode::InvalidArgument,
-                "there is no runtime '" + name + "'; there are slipway-engine, simulated and process");
+                "there is no runtime '" + name
+                    + "'; there are slipway-engine, simulated, process and podman");
 }
 
-constexpr const char *processHint = "to run its command on this machine, start the local target with "
-                                    "--allow-process; to see it Running without a "
-                                    "process, set the pod's annotation slipway.dev/runtime: simulated";
+constexpr const char *processHint
+    = "to run its command on this machine, start the local target with --allow-processes; to run the image "
+      "itself, "
+      "install podman and start it with --allow-podman; to see it Running without a process, set the pod's "
+      "annotation slipway.dev/runtime: simulated";
 
 } // namespace
 
@@ -51,22 +56,22 @@ std::string imageRepository(std::string_view image)
     return std::string(image);
 }
 
-Result<ImageTable> ImageTable::read(const std::filesystem::path &file, bool allowProcess)
+Result<ImageTable> ImageTable::read(const std::filesystem::path &file, RuntimesAllowed allowed)
 {
     std::ifstream stream(file);
     std::stringstream text;
     if (!(text << stream.rdbuf()))
         return fail(ErrorCode::NotFound, "can't read the table of images '" + file.string() + "'");
-    auto table = parse(text.str(), allowProcess);
+    auto table = parse(text.str(), allowed);
     if (!table)
         return fail(table.error().code, file.string() + ": " + table.error().message);
     return table;
 }
 
-Result<ImageTable> ImageTable::parse(const std::string &yaml, bool allowProcess)
+Result<ImageTable> ImageTable::parse(const std::string &yaml, RuntimesAllowed allowed)
 {
     ImageTable table;
-    table.m_allowProcess = allowProcess;
+    table.m_allowed = allowed;
     try {
         const YAML::Node root = YAML::Load(yaml);
         for (const YAML::Node &item : root["rules"]) {
@@ -113,9 +118,19 @@ Result<RuntimeChoice> ImageTable::choose(const ContainerSpec &container, const s
     }
     if (wanted == "process")
         choice.kind = RuntimeKind::Process;
+    // The image itself is better than its command on this machine's own programs.
+    if (wanted == "podman"
+        || (choice.kind == RuntimeKind::Process && m_allowed.podman && wanted != "process"))
+        choice.kind = RuntimeKind::Podman;
+    if (choice.kind == RuntimeKind::Podman && m_allowed.podman)
+        return choice;
+    if (choice.kind == RuntimeKind::Podman)
+        return fail(ErrorCode::NotFound,
+                    "podman shall run it, which is not installed or not allowed; "
+                        + std::string(processHint));
     if (choice.kind != RuntimeKind::Process)
         return choice;
-    if (!m_allowProcess)
+    if (!m_allowed.process)
         return fail(ErrorCode::NotFound, "nothing on this machine plays it; " + std::string(processHint));
     if (container.command.empty() && choice.entrypoint.empty())
         return fail(
@@ -127,6 +142,8 @@ Result<RuntimeChoice> ImageTable::choose(const ContainerSpec &container, const s
 bool ImageTable::isSimulated(const PodSpec &pod) const
 {
     return std::all_of(pod.containers.begin(), pod.containers.end(), [&](const ContainerSpec &container) {
+        if (container.role == ContainerRole::Ephemeral)
+            return true; // as what it was added to
         const auto choice = choose(container, pod.runtime);
         return choice && choice->kind == RuntimeKind::Simulated;
     });

@@ -10,7 +10,14 @@
 
 namespace cluster::local {
 
-enum class RuntimeKind { Engine, Simulated, Process };
+enum class RuntimeKind { Engine, Simulated, Process, Podman };
+
+/// What the user allows to run on this machine.
+struct RuntimesAllowed
+{
+    bool process = false; ///< containers' own commands, as processes like others
+    bool podman = false; ///< it is installed, too
+};
 
 struct RuntimeChoice
 {
@@ -25,11 +32,11 @@ class ImageTable
 {
 public:
     /// InvalidArgument with the line.
-    static Result<ImageTable> parse(const std::string &yaml, bool allowProcess);
-    static Result<ImageTable> read(const std::filesystem::path &file, bool allowProcess);
+    static Result<ImageTable> parse(const std::string &yaml, RuntimesAllowed allowed);
+    static Result<ImageTable> read(const std::filesystem::path &file, RuntimesAllowed allowed);
 
     /// NotFound where nothing plays the image; the text says what would help. \param wanted  The pod's own
-    /// wish: "simulated", "process"; empty: none.
+    /// wish: "simulated", "process", "podman"; empty: none.
     [[nodiscard]] Result<RuntimeChoice> choose(const ContainerSpec &container,
                                                const std::string &wanted) const;
 
@@ -44,7 +51,7 @@ private:
         RuntimeChoice choice;
     };
     std::vector<Rule> m_rules;
-    bool m_allowProcess = false;
+    RuntimesAllowed m_allowed;
 };
 
 /// "docker.io/library/busybox:1.36@sha256:…" -> "busybox".

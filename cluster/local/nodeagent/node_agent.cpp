@@ -6,7 +6,9 @@
 
 #include <csignal>
 #include <fcntl.h>
+#include <fstream>
 #include <spdlog/spdlog.h>
+#include <sstream>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -65,9 +67,22 @@ void NodeAgent::Private::endLeftovers()
     }
 }
 
+void NodeAgent::Private::findCgroups()
+{
+    std::ifstream own("/proc/self/cgroup");
+    std::stringstream groups;
+    groups << own.rdbuf();
+    // Of this folder's agent alone, and found again by the next one.
+    const std::size_t name = std::hash<std::string>()(options.folder.string());
+    cgroups = options.cgroups.empty() ? std::nullopt
+                                      : CgroupTree::find(options.cgroups, groups.str(), std::to_string(name));
+    if (cgroups)
+        cgroups->removeAll();
+}
+
 Status NodeAgent::Private::start()
 {
-    auto table = ImageTable::read(options.imagesFile, options.allowProcess);
+    auto table = ImageTable::read(options.imagesFile, {options.allowProcess, !options.podman.empty()});
     if (!table)
         return tl::unexpected(table.error());
     images = std::move(*table);
@@ -85,20 +100,26 @@ Status NodeAgent::Private::start()
     const fs::path engine = options.programsFolder.empty() ? besideThisProgram("slipway-engine")
                                                            : options.programsFolder / "slipway-engine";
     const Isolation isolation = probeIsolation(init, options.folder);
+    findCgroups();
     writes = std::make_unique<WorkPool>(io, options.writerThreads);
     work = std::make_unique<WorkPool>(io, 2);
+    probes = std::make_unique<WorkPool>(io, 2);
     writer = std::make_unique<PodWriter>(io, *writes, client,
                                          [](const std::string &text) { spdlog::warn("{}", text); });
     events = std::make_unique<EventSink>(*writes, client);
+    claims = std::make_unique<DeviceClaims>(client, options.folder / "dra_manager_state");
+    if (const Status loaded = claims->load(); !loaded)
+        spdlog::warn("{}; pods' devices are prepared anew", loaded.error().message);
     BackoffRules rules;
     rules.timeScale = options.timeScale;
-    context = std::make_unique<AgentContext>(AgentContext{
-        io, client, options, *images, *writer, *events, *addresses, *work, isolation, init, engine, rules,
-        [this](const std::string &name) {
-            const auto found = nodes.find(name);
-            return found == nodes.end() ? nullptr : found->second;
-        },
-        [this](const std::string &uid) { onGone(uid); }});
+    context = std::make_unique<AgentContext>(
+        AgentContext{io, client, options, *images, *writer, *events, *addresses, *claims, *work, *probes,
+                     isolation, init, engine, cgroups ? &*cgroups : nullptr, machineProcessors(), rules,
+                     [this](const std::string &name) {
+                         const auto found = nodes.find(name);
+                         return found == nodes.end() ? nullptr : found->second;
+                     },
+                     [this](const std::string &uid) { onGone(uid); }});
     watchNodes();
     watchContainers();
     return {};
@@ -144,6 +165,7 @@ NodeAgent::~NodeAgent()
     m_p->stopped = nullptr;
     m_p->nodeInformer.reset();
     m_p->podInformer.reset();
+    m_p->probes.reset();
     m_p->work.reset();
     m_p->writes.reset();
     const PodRunners known = m_p->pods;
@@ -179,6 +201,7 @@ void NodeAgent::setNodeLost(const std::string &node, bool isLost)
         }
         return;
     }
+    m_p->shutdowns.erase(node);
     if (m_p->lostNodes.erase(node) == 0 || !m_p->podInformer)
         return;
     for (const KubeObject &object : m_p->podInformer->objects()) {
@@ -186,6 +209,11 @@ void NodeAgent::setNodeLost(const std::string &node, bool isLost)
         if (!isKnown && textOf(fieldOf(*object, "spec"), "nodeName") == node)
             m_p->add(object);
     }
+}
+
+void NodeAgent::shutDownNode(const std::string &node, std::chrono::seconds grace)
+{
+    m_p->shutDownNode(node, grace);
 }
 
 NodeAgent::Counts NodeAgent::counts() const

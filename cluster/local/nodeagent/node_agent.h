@@ -21,7 +21,9 @@ class KubeClient;
 
 namespace cluster::local {
 
-/// Gives the folder that plays a bucket (GCS FUSE) or a disk (PersistentVolume). Called on a pool thread;
+class BucketVolumes;
+
+/// Gives the folder that plays a disk (PersistentVolume). Called on a pool thread;
 /// NotFound keeps the pod in ContainerCreating with a FailedMount event of that text.
 using FolderOf = std::function<Result<std::filesystem::path>(const std::string &name)>;
 
@@ -47,9 +49,13 @@ struct NodeAgentOptions
     int kubernetesServicePort = 0;
 
     bool allowProcess = false; ///< Images that no stand-in plays run their own command on this host.
+    /// The program that runs images which no stand-in plays; empty: not allowed, or not installed.
+    std::filesystem::path podman;
+    /// Where the machine's cgroups (version 2) are; empty: limits are kept without them.
+    std::filesystem::path cgroups = "/sys/fs/cgroup";
     std::vector<std::filesystem::path> hostPaths; ///< hostPath volumes are allowed at and below these.
-    FolderOf bucketFolder; ///< by bucket name; none: such volumes are refused with the reason
-    FolderOf diskFolder; ///< by the name of the PersistentVolume
+    std::shared_ptr<BucketVolumes> buckets; ///< null: volumes of GCS FUSE are refused as without the driver
+    FolderOf diskFolder; ///< by the name of the disk, else of the PersistentVolume
 
     /// Lines of a hosts file for containers of a namespace: names of Services and pods. Called on the
     /// io_context every few seconds; none: only the pod itself has a name.
@@ -86,6 +92,11 @@ public:
     /// Forgets the pods of a node that is to look lost (a fault on order): their processes are killed and
     /// nothing is reported any more until `isLost` is false again.
     void setNodeLost(const std::string &node, bool isLost);
+
+    /// Graceful node shutdown as kubelet does it: pods get SIGTERM and, at most, their part of `grace`,
+    /// critical ones after the others; they end as Failed with reason Terminated. Pods that come meanwhile
+    /// are rejected, until setNodeLost(node, false) says that the machine is up again.
+    void shutDownNode(const std::string &node, std::chrono::seconds grace);
 
     struct Counts
     {

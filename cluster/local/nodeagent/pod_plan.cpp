@@ -32,7 +32,7 @@ public:
         if (m_record.isTornDown)
             return m_plan;
         if (m_pod.deletionGrace || m_record.verdict) {
-            stopAll(m_pod.deletionGrace.value_or(m_pod.grace));
+            stopAll(graceOf(m_pod, m_record));
         } else if (!isPastDeadline()) {
             if (m_record.sandbox == SandboxState::Ready)
                 run();
@@ -164,11 +164,24 @@ private:
                     startWhenDue(i);
             }
         }
-        if (mainsGoOn && !m_hasFailed)
+        if (mainsGoOn && !m_hasFailed) {
+            startEphemeral();
             return;
+        }
         // Everything that counts is over: the sidecars' starts planned above are not wanted any more.
         m_plan = {};
         stopAll(m_pod.grace);
+    }
+
+    /// Once each, whatever the others do.
+    void startEphemeral()
+    {
+        for (std::size_t i = 0; i < m_pod.containers.size(); ++i) {
+            const bool isNew = m_pod.containers[i].role == ContainerRole::Ephemeral
+                && !m_record.containers[i].hasRun && !m_record.containers[i].end;
+            if (isNew)
+                startWhenDue(i);
+        }
     }
 
     const PodSpec &m_pod;
@@ -195,7 +208,7 @@ bool isRestarted(const PodSpec &pod, const ContainerSpec &container, const Conta
 {
     if (container.role == ContainerRole::Sidecar)
         return true;
-    if (pod.restartPolicy == RestartPolicy::Never)
+    if (pod.restartPolicy == RestartPolicy::Never || container.role == ContainerRole::Ephemeral)
         return false;
     const bool hasSucceeded = end.exitCode == 0;
     const bool endsWithSuccess
@@ -209,6 +222,7 @@ bool isInitialized(const PodSpec &pod, const PodRecord &record)
         const ContainerRecord &container = record.containers[i];
         switch (pod.containers[i].role) {
         case ContainerRole::Main:
+        case ContainerRole::Ephemeral:
             return true;
         case ContainerRole::Sidecar:
             if (!container.hasRun || !container.isStarted)
@@ -251,6 +265,12 @@ void noteStart(ContainerRecord &container, Time now, const BackoffRules &rules)
     container.waitingReason.clear();
     container.waitingMessage.clear();
     container.isStopping = false;
+}
+
+std::int64_t graceOf(const PodSpec &pod, const PodRecord &record)
+{
+    const std::int64_t grace = pod.deletionGrace.value_or(pod.grace);
+    return record.verdict ? std::min(grace, record.verdict->grace.value_or(grace)) : grace;
 }
 
 std::optional<Time> backoffEnd(const PodSpec &pod, const ContainerSpec &container,

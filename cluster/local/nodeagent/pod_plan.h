@@ -58,6 +58,9 @@ bool isInitialized(const PodSpec &pod, const PodRecord &record);
 /// Nothing of it runs or is being started.
 bool isIdle(const PodRecord &record);
 
+/// Seconds that containers of a pod that ends are given.
+std::int64_t graceOf(const PodSpec &pod, const PodRecord &record);
+
 /// While it waits between two runs: until when. Nothing otherwise.
 std::optional<Time> backoffEnd(const PodSpec &pod, const ContainerSpec &container,
                                const ContainerRecord &record, Time now, const BackoffRules &rules);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/local/nodeagent/claim_checkpoint.h"
 #include "cluster/local/nodeagent/container_runner.h"
 #include "cluster/local/nodeagent/pod_runner.h"
 
@@ -20,6 +21,14 @@ struct PodRunner::Process
     {
     }
 
+    void resize(std::size_t containers)
+    {
+        runners.resize(containers);
+        logs.resize(containers);
+        previousLogs.resize(containers);
+        imageTries.resize(containers);
+    }
+
     [[nodiscard]] bool hasAny() const
     {
         return std::any_of(runners.begin(), runners.end(),
@@ -32,10 +41,10 @@ struct PodRunner::Process
     std::vector<std::shared_ptr<ContainerLog>> logs, previousLogs;
     std::vector<int> imageTries;
     VolumePaths volumes;
+    std::vector<ClaimedDevice> devices;
     std::shared_ptr<std::map<std::string, ServiceToken>> tokens
         = std::make_shared<std::map<std::string, ServiceToken>>();
     std::string hosts; ///< as last written
-    int mountFailures = 0;
     std::map<std::string, std::string> annotations; ///< to be written with the next status
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,8 +53,12 @@ struct ContainerRecord
 /// Why the pod as a whole is over, though its containers may still run.
 struct PodVerdict
 {
-    std::string reason; ///< "DeadlineExceeded", "Evicted"
+    std::string reason; ///< "DeadlineExceeded", "Evicted", "Terminated"
     std::string message;
+    std::optional<std::int64_t> grace = std::nullopt; ///< seconds for its containers, where below the pod's
+    bool isDisruption = false; ///< worth a condition DisruptionTarget
+    bool isKnown = false; ///< it comes from the API server: to be said at once, as there
+    Time since = {};
 };
 
 enum class SandboxState { None, Preparing, Ready };

@@ -1,5 +1,6 @@
 #include "cluster/local/nodeagent/pod_runner.h"
 
+#include "cluster/local/nodeagent/bucket_volumes.h"
 #include "cluster/local/nodeagent/json_fields.h"
 #include "cluster/local/nodeagent/pod_process.h"
 #include "cluster/local/nodeagent/pod_status.h"
@@ -17,6 +18,7 @@ PodRunner::PodRunner(AgentContext &context, PodSpec pod, bool isSimulated)
 {
     m_record = recordFromStatus(*m_pod, now(), isSimulated);
     m_wasOver = m_record.isTornDown;
+    m_holdsDevices = !m_wasOver && hasDeviceClaims(*m_pod);
     if (isSimulated)
         m_record.hostIp = textOf(fieldOf(*m_pod->object, "status"), "hostIP");
     if (!m_record.podIp.empty() && !m_pod->hostNetwork && !m_record.isTornDown
@@ -87,7 +89,10 @@ void PodRunner::perform(const PodAction &action)
         podEvent(EventType::Normal, "DeadlineExceeded", m_record.verdict->message);
         break;
     case Kind::TearDown:
-        tearDown();
+        if (m_holdsDevices)
+            releaseDevices();
+        else
+            tearDown();
         break;
     }
 }
@@ -101,11 +106,20 @@ void PodRunner::update(PodSpec pod, bool mayAct)
             // Somebody else has ended it: the garbage collector of lost nodes, an eviction.
             const json &status = fieldOf(*pod.object, "status");
             m_record.verdict = PodVerdict{textOf(status, "reason", "Terminated"), textOf(status, "message")};
+            m_record.verdict->isKnown = true;
         }
     }
     const bool isHurried
         = pod.deletionGrace && m_pod->deletionGrace && *pod.deletionGrace < *m_pod->deletionGrace;
+    if (hasDeviceClaims(pod) && m_record.sandbox == SandboxState::None
+        && fieldOf(fieldOf(*pod.object, "status"), "resourceClaimStatuses")
+            != fieldOf(fieldOf(*m_pod->object, "status"), "resourceClaimStatuses"))
+        m_record.sandboxRetryAt = {}; // what it waited for
     m_pod = std::make_shared<const PodSpec>(std::move(pod));
+    // Ephemeral containers come to the end of the list; none ever goes.
+    m_record.containers.resize(std::max(m_record.containers.size(), m_pod->containers.size()));
+    if (m_process)
+        m_process->resize(m_record.containers.size());
     if (isHurried && m_process) {
         for (std::size_t i = 0; i < m_pod->containers.size(); ++i) {
             if (ContainerRunner *running = runner(i))
@@ -114,6 +128,27 @@ void PodRunner::update(PodSpec pod, bool mayAct)
     }
     if (mayAct)
         sync();
+}
+
+void PodRunner::endFor(PodVerdict verdict)
+{
+    if (m_isSilent || m_record.isTornDown || m_record.verdict)
+        return;
+    verdict.since = now();
+    m_record.verdict = std::move(verdict);
+    for (std::size_t i = 0; i < m_pod->containers.size(); ++i) {
+        if (ContainerRunner *running = runner(i); running && m_record.containers[i].isStopping)
+            running->stop(graceOf(*m_pod, m_record)); // which it may have longer than this
+    }
+    sync();
+}
+
+void PodRunner::reject(const std::string &reason, const std::string &message)
+{
+    if (m_record.isTornDown || m_record.verdict)
+        return;
+    podEvent(EventType::Warning, reason, message);
+    m_record.verdict = PodVerdict{reason, "Pod was rejected: " + message};
 }
 
 void PodRunner::onDeleted()
@@ -149,6 +184,8 @@ void PodRunner::killSilently()
 void PodRunner::tearDown()
 {
     m_record.isTornDown = true;
+    if (m_process && m_context.options.buckets)
+        m_context.options.buckets->release(m_pod->uid);
     if (!m_record.podIp.empty() && !m_pod->hostNetwork)
         m_context.addresses.giveBack(m_record.podIp);
 }
@@ -238,7 +275,7 @@ void PodRunner::event(std::size_t container, EventType type, const std::string &
     m_context.events.record({{m_pod->nameSpace, m_pod->name, m_pod->uid},
                              m_pod->node,
                              spec.name,
-                             spec.role != ContainerRole::Main,
+                             listOf(spec.role),
                              type,
                              reason,
                              message},
@@ -250,7 +287,7 @@ void PodRunner::podEvent(EventType type, const std::string &reason, const std::s
     if (m_isSilent)
         return;
     m_context.events.record(
-        {{m_pod->nameSpace, m_pod->name, m_pod->uid}, m_pod->node, {}, false, type, reason, message}, now());
+        {{m_pod->nameSpace, m_pod->name, m_pod->uid}, m_pod->node, {}, {}, type, reason, message}, now());
 }
 
 void PodRunner::annotate(const std::string &name, const std::string &value)

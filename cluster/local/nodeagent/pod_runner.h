@@ -5,6 +5,7 @@
 #include "cluster/local/nodeagent/pod_record.h"
 #include "cluster/local/nodeagent/volumes.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ public:
     /// The object has changed. \param mayAct  else only noted, for a later sync()
     void update(PodSpec pod, bool mayAct = true);
     void onDeleted(); ///< the object has gone
+    /// Ends it for a reason of the node's: containers get their grace, then it is Failed. Nothing where it is
+    /// over or has such a reason already.
+    void endFor(PodVerdict verdict);
+    /// It came to a node that takes none: Failed, without having run.
+    void reject(const std::string &reason, const std::string &message);
     void killSilently(); ///< its node is lost or the agent stops: nothing is reported any more
     void terminateSilently(std::int64_t graceSeconds);
 
@@ -45,14 +51,22 @@ private:
     [[nodiscard]] Time now() const { return std::chrono::system_clock::now(); }
     void perform(const PodAction &action);
     void prepareSandbox();
-    void onVolumes(const Result<VolumePaths> &volumes);
+    void onPrerequisites(const Result<VolumePaths> &volumes,
+                         const Result<std::vector<ClaimedDevice>> &devices);
+    void useVolumes(const VolumePaths &volumes, const std::vector<ClaimedDevice> &devices);
+    void retrySandbox(const char *reason, const std::string &message);
+    void releaseDevices();
     void refreshVolumes();
     void start(std::size_t container);
     void startSimulated(std::size_t container);
+    bool refuseImageName(std::size_t container);
     void refuseImage(std::size_t container, const std::string &why);
+    void tellImage(std::size_t container);
+    void joinTarget(std::size_t container, LaunchSpec &launch) const;
     void prepare(std::size_t container, const RuntimeChoice &choice);
     void onPrepared(std::size_t container, Result<PreparedContainer> prepared);
     void onStarted(std::size_t container);
+    void onProcessEnded(std::size_t container, ContainerEnd end);
     void onEnded(std::size_t container, ContainerEnd end);
     void stop(std::size_t container, std::int64_t grace);
     void backOff(std::size_t container);
@@ -77,6 +91,8 @@ private:
     bool m_isGone = false; ///< the object
     bool m_wasOver = false; ///< before this agent came: its status stays as it is
     bool m_isSyncing = false, m_wantsSync = false;
+    bool m_holdsDevices = false; ///< perhaps; asked when it ends
+    std::uint8_t m_failedPreparations = 0; ///< of the sandbox
 };
 
 } // namespace cluster::local

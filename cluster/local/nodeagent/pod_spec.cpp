@@ -39,6 +39,7 @@ ProbeAction parseAction(const json &object)
     } else if (const json &grpc = fieldOf(object, "grpc"); grpc.is_object()) {
         action.kind = ProbeAction::Kind::Grpc;
         action.port = portText(grpc);
+        action.service = textOf(grpc, "service");
     } else if (const json &sleep = fieldOf(object, "sleep"); sleep.is_object()) {
         action.kind = ProbeAction::Kind::Sleep;
         action.seconds = numberOf(sleep, "seconds");
@@ -71,15 +72,21 @@ std::shared_ptr<const ProbeAction> parseHook(const json &object)
     return object.is_object() ? std::make_shared<ProbeAction>(parseAction(object)) : nullptr;
 }
 
-ContainerSpec parseContainer(const json &object, bool isInit)
+PullPolicy parsePullPolicy(const std::string &text)
+{
+    if (text == "Always")
+        return PullPolicy::Always;
+    return text == "Never" ? PullPolicy::Never : PullPolicy::IfNotPresent;
+}
+
+ContainerSpec parseContainer(const json &object, ContainerRole role)
 {
     ContainerSpec container;
     container.name = textOf(object, "name");
     container.image = textOf(object, "image");
-    if (isInit) {
-        const bool stays = textOf(object, "restartPolicy") == "Always";
-        container.role = stays ? ContainerRole::Sidecar : ContainerRole::Init;
-    }
+    container.role = role;
+    if (role == ContainerRole::Init && textOf(object, "restartPolicy") == "Always")
+        container.role = ContainerRole::Sidecar;
     container.command = textsOf(object, "command");
     container.args = textsOf(object, "args");
     container.workingDir = textOf(object, "workingDir");
@@ -91,8 +98,15 @@ ContainerSpec parseContainer(const json &object, bool isInit)
     const json &lifecycle = fieldOf(object, "lifecycle");
     container.postStart = parseHook(fieldOf(lifecycle, "postStart"));
     container.preStop = parseHook(fieldOf(lifecycle, "preStop"));
-    const json &limit = fieldOf(fieldOf(fieldOf(object, "resources"), "limits"), "memory");
-    container.memoryLimit = static_cast<std::int64_t>(parseQuantity(limit).value_or(0));
+    const json &resources = fieldOf(object, "resources");
+    const auto amount = [&resources](const char *list, const char *name) {
+        return parseQuantity(fieldOf(fieldOf(resources, list), name)).value_or(0);
+    };
+    container.memoryLimit = static_cast<std::int64_t>(amount("limits", "memory"));
+    container.cpuLimit = amount("limits", "cpu");
+    container.cpuRequest = amount("requests", "cpu");
+    container.pullPolicy = parsePullPolicy(textOf(object, "imagePullPolicy"));
+    container.target = textOf(object, "targetContainerName");
     container.messagePath = textOf(object, "terminationMessagePath");
     container.logIsMessage = textOf(object, "terminationMessagePolicy") == "FallbackToLogsOnError";
     container.hasStdin = flagOf(object, "stdin");
@@ -121,6 +135,13 @@ void keepOnly(json &object, std::initializer_list<std::string_view> names)
 }
 
 } // namespace
+
+const char *listOf(ContainerRole role)
+{
+    if (role == ContainerRole::Ephemeral)
+        return "ephemeralContainers";
+    return role == ContainerRole::Main ? "containers" : "initContainers";
+}
 
 std::optional<double> parseQuantity(const json &quantity)
 {
@@ -155,15 +176,18 @@ PodSpec parsePod(std::shared_ptr<const json> object)
     pod.uid = textOf(metadata, "uid");
     pod.node = textOf(spec, "nodeName");
     for (const json &container : itemsOf(spec, "initContainers"))
-        pod.containers.push_back(parseContainer(container, true));
+        pod.containers.push_back(parseContainer(container, ContainerRole::Init));
     for (const json &container : itemsOf(spec, "containers"))
-        pod.containers.push_back(parseContainer(container, false));
+        pod.containers.push_back(parseContainer(container, ContainerRole::Main));
+    for (const json &container : itemsOf(spec, "ephemeralContainers"))
+        pod.containers.push_back(parseContainer(container, ContainerRole::Ephemeral));
     pod.restartPolicy = parsePolicy(textOf(spec, "restartPolicy"));
     if (fieldOf(spec, "activeDeadlineSeconds").is_number())
         pod.activeDeadline = numberOf(spec, "activeDeadlineSeconds");
     pod.grace = numberOf(spec, "terminationGracePeriodSeconds", 30);
     if (fieldOf(metadata, "deletionTimestamp").is_string())
         pod.deletionGrace = numberOf(metadata, "deletionGracePeriodSeconds", pod.grace);
+    pod.priority = static_cast<std::int32_t>(numberOf(spec, "priority"));
     pod.hostNetwork = flagOf(spec, "hostNetwork");
     for (const json &owner : itemsOf(metadata, "ownerReferences"))
         pod.isOfJob = pod.isOfJob || (flagOf(owner, "controller") && textOf(owner, "kind") == "Job");
@@ -190,10 +214,13 @@ void pruneSimulatedPod(json &pod)
             keepOnly(owner, {"kind", "controller"});
     }
     json &spec = pod["spec"];
+    if (numberOf(spec, "priority") < criticalPriority && spec.is_object())
+        spec.erase("priority"); // of nearly all: not worth their memory
     keepOnly(spec,
-             {"nodeName", "containers", "initContainers", "restartPolicy", "activeDeadlineSeconds",
-              "terminationGracePeriodSeconds", "hostNetwork"});
-    for (const char *list : {"containers", "initContainers"}) {
+             {"nodeName", "containers", "initContainers", "ephemeralContainers", "restartPolicy",
+              "activeDeadlineSeconds", "terminationGracePeriodSeconds", "hostNetwork", "resourceClaims",
+              "priority"});
+    for (const char *list : {"containers", "initContainers", "ephemeralContainers"}) {
         if (!spec.is_object() || !spec.contains(list) || !spec[list].is_array())
             continue;
         for (json &container : spec[list])
@@ -209,11 +236,11 @@ void pruneSimulatedPod(json &pod)
                   keepOnly(item, names);
           };
     keepOfEach("conditions", {"type", "status", "lastTransitionTime"});
-    for (const char *list : {"containerStatuses", "initContainerStatuses"})
+    for (const char *list : {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"})
         keepOfEach(list, {"name", "containerID", "restartCount", "ready", "started", "state"});
     keepOnly(pod["status"],
              {"phase", "podIP", "hostIP", "startTime", "conditions", "containerStatuses",
-              "initContainerStatuses"});
+              "initContainerStatuses", "ephemeralContainerStatuses", "resourceClaimStatuses"});
 }
 
 } // namespace cluster::local

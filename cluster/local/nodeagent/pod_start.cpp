@@ -1,13 +1,14 @@
 #include "cluster/local/nodeagent/pod_process.h"
 
+#include "cluster/local/nodeagent/bucket_volumes.h"
+#include "cluster/local/nodeagent/container_limits.h"
 #include "cluster/local/nodeagent/json_fields.h"
 #include "cluster/local/nodeagent/pod_status.h"
 
 #include <cstdio>
-#include <fstream>
 #include <random>
 
-// The actions of a pod: addresses and volumes, starts, ends.
+// The actions of a pod: starts and ends of containers.
 namespace cluster::local {
 
 using nlohmann::json;
@@ -25,17 +26,6 @@ std::string containerId()
     return std::string("slipway://") + text;
 }
 
-std::string hostAddress(const json *node)
-{
-    if (node == nullptr)
-        return {};
-    for (const json &address : itemsOf(fieldOf(*node, "status"), "addresses")) {
-        if (textOf(address, "type") == "InternalIP")
-            return textOf(address, "address");
-    }
-    return {};
-}
-
 } // namespace
 
 PreparationInput PodRunner::preparation(std::size_t container) const
@@ -43,7 +33,10 @@ PreparationInput PodRunner::preparation(std::size_t container) const
     PreparationInput input;
     input.pod = m_pod;
     input.container = container;
-    input.volumes = m_process->volumes;
+    if (m_process) {
+        input.volumes = m_process->volumes;
+        input.deviceVariables = deviceVariables(m_process->devices);
+    }
     input.podIp = m_record.podIp;
     input.hostIp = m_record.hostIp;
     input.node = m_context.node(m_pod->node);
@@ -51,97 +44,13 @@ PreparationInput PodRunner::preparation(std::size_t container) const
     return input;
 }
 
-void PodRunner::prepareSandbox()
-{
-    const auto node = m_context.node(m_pod->node);
-    m_record.hostIp = hostAddress(node.get());
-    if (m_pod->hostNetwork)
-        m_record.podIp = m_record.hostIp;
-    if (m_record.podIp.empty()) {
-        const auto address = m_context.addresses.take();
-        if (!address) {
-            m_record.sandboxRetryAt = now() + m_context.scaled(10);
-            podEvent(EventType::Warning, "FailedCreatePodSandBox",
-                     "Failed to create pod sandbox: " + address.error().message);
-            return;
-        }
-        m_record.podIp = *address;
-    }
-    if (m_isSimulated) {
-        m_record.sandbox = SandboxState::Ready;
-        return;
-    }
-    m_record.sandbox = SandboxState::Preparing;
-    updateHosts();
-    const std::weak_ptr<PodRunner> weak = weak_from_this();
-    m_context.work.run([weak, &context = m_context, input = preparation(0),
-                        tokens = m_process->tokens]() -> std::function<void()> {
-        const auto volumes = preparePodVolumes(context, input, *tokens);
-        return [weak, volumes] {
-            if (const auto self = weak.lock())
-                self->onVolumes(volumes);
-        };
-    });
-}
-
-void PodRunner::updateHosts()
-{
-    if (!m_process || m_record.podIp.empty() || m_record.isTornDown)
-        return;
-    const auto &hostsOf = m_context.options.hostsOf;
-    std::string text = hostsText(*m_pod, localAddress(m_record.podIp),
-                                 hostsOf ? hostsOf(m_pod->nameSpace) : std::string());
-    if (text == m_process->hosts)
-        return;
-    std::error_code error;
-    fs::create_directories(folder() / "etc", error);
-    // In place: it is this file that the containers have mounted.
-    std::ofstream(folder() / "etc" / "hosts") << text;
-    m_process->hosts = std::move(text);
-}
-
-void PodRunner::onVolumes(const Result<VolumePaths> &volumes)
-{
-    if (volumes) {
-        m_record.sandbox = SandboxState::Ready;
-        m_process->volumes = *volumes;
-        if (!volumes->empty())
-            annotate("slipway.dev/volumes",
-                     m_context.isolation.mounts ? "mounted" : "rewritten to SLIPWAY_ROOT");
-        if (hasLiveVolumes(*m_pod))
-            refreshVolumes();
-    } else {
-        m_record.sandbox = SandboxState::None;
-        const double wait = 0.5 * (1 << std::min(m_process->mountFailures++, 8));
-        m_record.sandboxRetryAt = now() + m_context.scaled(wait);
-        podEvent(EventType::Warning, "FailedMount", volumes.error().message);
-    }
-    sync();
-}
-
-/// Once a minute, as kubelet's own loop.
-void PodRunner::refreshVolumes()
-{
-    m_process->refresh.expires_after(m_context.scaled(60));
-    m_process->refresh.async_wait([weak = weak_from_this()](boost::system::error_code error) {
-        const auto self = weak.lock();
-        if (error || !self || self->m_isSilent || self->m_record.isTornDown)
-            return;
-        self->m_context.work.run([weak, &context = self->m_context, input = self->preparation(0),
-                                  tokens = self->m_process->tokens]() -> std::function<void()> {
-            (void)preparePodVolumes(context, input, *tokens); // a Secret that has gone stays as it was
-            return [weak] {
-                if (const auto runner = weak.lock())
-                    runner->refreshVolumes();
-            };
-        });
-    });
-}
-
 void PodRunner::start(std::size_t container)
 {
+    if (refuseImageName(container))
+        return;
     const ContainerSpec &spec = m_pod->containers[container];
-    const auto choice = m_context.images.choose(spec, m_pod->runtime);
+    // Beside containers without a process there is nothing that a debugger could look at.
+    const auto choice = m_context.images.choose(spec, m_isSimulated ? "simulated" : m_pod->runtime);
     if (!choice) {
         refuseImage(container, choice.error().message);
         return;
@@ -184,27 +93,6 @@ void PodRunner::startSimulated(std::size_t container)
     });
 }
 
-void PodRunner::refuseImage(std::size_t container, const std::string &why)
-{
-    ContainerRecord &record = m_record.containers[container];
-    const std::string image = "\"" + m_pod->containers[container].image + "\"";
-    record.phase = ContainerPhase::Waiting;
-    if (m_process->imageTries[container]++ == 0) {
-        record.waitingReason = "ErrImagePull";
-        record.waitingMessage = "failed to pull image " + image + ": " + why;
-        record.retryAt = now() + m_context.scaled(2);
-        event(container, EventType::Normal, "Pulling", "Pulling image " + image);
-        event(container, EventType::Warning, "Failed", "Failed to pull image " + image + ": " + why);
-        event(container, EventType::Warning, "Failed", "Error: ErrImagePull");
-        return;
-    }
-    record.waitingReason = "ImagePullBackOff";
-    record.waitingMessage = "Back-off pulling image " + image + ": ErrImagePull: " + why;
-    record.retryAt = now() + m_context.scaled(300);
-    event(container, EventType::Normal, "BackOff", "Back-off pulling image " + image);
-    event(container, EventType::Warning, "Failed", "Error: ImagePullBackOff");
-}
-
 void PodRunner::prepare(std::size_t container, const RuntimeChoice &choice)
 {
     PreparationInput input = preparation(container);
@@ -232,6 +120,11 @@ void PodRunner::onPrepared(std::size_t container, Result<PreparedContainer> prep
             sync();
         return;
     }
+    if (!prepared && prepared.error().code == ErrorCode::Unavailable) {
+        refuseImage(container, prepared.error().message);
+        sync();
+        return;
+    }
     if (!prepared) {
         record.phase = ContainerPhase::Waiting;
         record.waitingReason = "CreateContainerConfigError";
@@ -245,8 +138,9 @@ void PodRunner::onPrepared(std::size_t container, Result<PreparedContainer> prep
     record.waitingMessage.clear();
     if (!prepared->standIn.empty())
         annotate("slipway.dev/stand-in", prepared->standIn);
-    event(container, EventType::Normal, "Pulled",
-          "Container image \"" + spec.image + "\" already present on machine");
+    if (const std::string limits = limitsText(*m_pod, m_context.cgroups != nullptr); !limits.empty())
+        annotate("slipway.dev/limits", limits);
+    tellImage(container);
     event(container, EventType::Normal, "Created", "Created container: " + spec.name);
     const int run = record.hasRun ? record.restarts + 1 : 0;
     auto log = std::make_shared<ContainerLog>(logFile(container, run));
@@ -257,7 +151,22 @@ void PodRunner::onPrepared(std::size_t container, Result<PreparedContainer> prep
     auto runner = std::make_shared<ContainerRunner>(m_context, m_pod, container, m_record.podIp,
                                                     std::move(log), message, handlersOf(container));
     m_process->runners[container] = runner;
+    joinTarget(container, prepared->launch);
     runner->launch(std::move(*prepared));
+}
+
+/// What `kubectl debug --target` asks for: the processes, and with them the files, of another container.
+void PodRunner::joinTarget(std::size_t container, LaunchSpec &launch) const
+{
+    const std::string &target = m_pod->containers[container].target;
+    for (std::size_t i = 0; !target.empty() && i < m_pod->containers.size(); ++i) {
+        const ContainerRunner *other = runner(i);
+        if (m_pod->containers[i].name != target || other == nullptr || !other->isRunning())
+            continue;
+        launch.joinPid = other->pid();
+        launch.ownMounts = launch.ownProcesses = false;
+        launch.mounts.clear();
+    }
 }
 
 ContainerRunner::Handlers PodRunner::handlersOf(std::size_t container)
@@ -282,8 +191,8 @@ ContainerRunner::Handlers PodRunner::handlersOf(std::size_t container)
     handlers.event
         = with([container](PodRunner &pod, EventType type, const std::string &reason,
                            const std::string &message) { pod.event(container, type, reason, message); });
-    handlers.ended
-        = with([container](PodRunner &pod, ContainerEnd end) { pod.onEnded(container, std::move(end)); });
+    handlers.ended = with(
+        [container](PodRunner &pod, ContainerEnd end) { pod.onProcessEnded(container, std::move(end)); });
     return handlers;
 }
 
@@ -297,6 +206,28 @@ void PodRunner::onStarted(std::size_t container)
     record.containerId = containerId();
     event(container, EventType::Normal, "Started", "Started container " + m_pod->containers[container].name);
     sync();
+}
+
+/// Whoever sees the end finds what was written in the buckets.
+void PodRunner::onProcessEnded(std::size_t container, ContainerEnd end)
+{
+    const auto &buckets = m_context.options.buckets;
+    if (!buckets || !mayHaveBuckets(*m_pod)) {
+        onEnded(container, std::move(end));
+        return;
+    }
+    m_context.work.run([weak = weak_from_this(), buckets, uid = m_pod->uid, container,
+                        end = std::move(end)]() -> std::function<void()> {
+        const Status flushed = buckets->flush(uid);
+        return [weak, container, end, flushed] {
+            const auto self = weak.lock();
+            if (!self)
+                return;
+            if (!flushed)
+                self->podEvent(EventType::Warning, "FailedToUpload", flushed.error().message);
+            self->onEnded(container, end);
+        };
+    });
 }
 
 void PodRunner::onEnded(std::size_t container, ContainerEnd end)

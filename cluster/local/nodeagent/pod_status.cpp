@@ -48,7 +48,7 @@ json containerStatus(const PodSpec &pod, const PodRecord &record, std::size_t in
                 {"image", spec.image},
                 {"imageID", ""},
                 {"restartCount", container.restarts},
-                {"ready", runs ? container.isReady : hasSucceeded},
+                {"ready", runs ? container.isReady && spec.role != ContainerRole::Ephemeral : hasSucceeded},
                 {"started", runs && container.isStarted},
                 {"state", containerState(pod, record, index)},
                 {"lastState", json::object()}};
@@ -111,6 +111,8 @@ json conditionsJson(const PodSpec &pod, PodRecord &record, const std::string &ph
         const ContainerRecord &container = record.containers[i];
         const bool runs = container.phase == ContainerPhase::Running;
         const ContainerRole role = pod.containers[i].role;
+        if (role == ContainerRole::Ephemeral)
+            continue;
         const bool hasSucceeded = container.end && container.end->exitCode == 0;
         if (role == ContainerRole::Init ? !hasSucceeded || container.phase != ContainerPhase::Ended
                                         : role == ContainerRole::Sidecar && !(runs && container.isStarted))
@@ -133,6 +135,13 @@ json conditionsJson(const PodSpec &pod, PodRecord &record, const std::string &ph
     conditions.add(ConditionKind::Ready, "Ready", allReady, reason, isOver ? "" : message);
     conditions.add(ConditionKind::ContainersReady, "ContainersReady", allReady, reason,
                    isOver ? "" : message);
+    if (isOver && record.verdict && record.verdict->isDisruption)
+        conditions.list.push_back({{"type", "DisruptionTarget"},
+                                   {"status", "True"},
+                                   {"lastProbeTime", nullptr},
+                                   {"lastTransitionTime", secondsText(record.verdict->since)},
+                                   {"reason", "TerminationByKubelet"},
+                                   {"message", record.verdict->message}});
     return std::move(conditions.list);
 }
 
@@ -148,6 +157,8 @@ Tally tally(const PodSpec &pod, const PodRecord &record)
     for (std::size_t i = 0; i < pod.containers.size(); ++i) {
         const ContainerRecord &container = record.containers[i];
         const bool isEnded = container.phase == ContainerPhase::Ended;
+        if (pod.containers[i].role == ContainerRole::Ephemeral)
+            continue;
         if (pod.containers[i].role == ContainerRole::Sidecar) {
             sum.initPending = sum.initPending || (!isEnded && !(container.hasRun && container.isStarted));
         } else if (pod.containers[i].role == ContainerRole::Init) {
@@ -229,7 +240,8 @@ std::string waitingReason(const PodSpec &pod, const PodRecord &record, std::size
 std::string podPhase(const PodSpec &pod, const PodRecord &record)
 {
     const Tally sum = tally(pod, record);
-    if (record.verdict)
+    // A verdict is told when nothing runs any more, as kubelet does it.
+    if (record.verdict && (record.verdict->isKnown || isIdle(record)))
         return "Failed";
     if (sum.initFailed && pod.restartPolicy == RestartPolicy::Never)
         return "Failed";
@@ -252,13 +264,19 @@ json podStatus(const PodSpec &pod, PodRecord &record, Time now)
     const std::string phase = podPhase(pod, record);
     json status{{"phase", phase}, {"startTime", secondsText(record.startTime)}};
     status["conditions"] = conditionsJson(pod, record, phase, now);
-    json inits = json::array(), mains = json::array();
-    for (std::size_t i = 0; i < pod.containers.size(); ++i)
-        (pod.containers[i].role == ContainerRole::Main ? mains : inits)
-            .push_back(containerStatus(pod, record, i));
+    json inits = json::array(), mains = json::array(), ephemerals = json::array();
+    for (std::size_t i = 0; i < pod.containers.size(); ++i) {
+        const ContainerRole role = pod.containers[i].role;
+        json &list = role == ContainerRole::Main ? mains
+            : role == ContainerRole::Ephemeral   ? ephemerals
+                                                 : inits;
+        list.push_back(containerStatus(pod, record, i));
+    }
     status["containerStatuses"] = std::move(mains);
     if (!inits.empty())
         status["initContainerStatuses"] = std::move(inits);
+    if (!ephemerals.empty())
+        status["ephemeralContainerStatuses"] = std::move(ephemerals);
     if (!record.hostIp.empty()) {
         status["hostIP"] = record.hostIp;
         status["hostIPs"] = json::array({{{"ip", record.hostIp}}});
@@ -267,7 +285,7 @@ json podStatus(const PodSpec &pod, PodRecord &record, Time now)
         status["podIP"] = record.podIp;
         status["podIPs"] = json::array({{{"ip", record.podIp}}});
     }
-    if (record.verdict) {
+    if (record.verdict && phase == "Failed") {
         status["reason"] = record.verdict->reason;
         status["message"] = record.verdict->message;
     }
@@ -286,7 +304,7 @@ PodRecord recordFromStatus(const PodSpec &pod, Time now, bool areSimulated)
     const std::string phase = textOf(status, "phase");
     if (phase == "Succeeded" || phase == "Failed")
         record.isTornDown = true;
-    for (const char *list : {"initContainerStatuses", "containerStatuses"}) {
+    for (const char *list : {"initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"}) {
         for (const json &entry : itemsOf(status, list)) {
             for (std::size_t i = 0; i < pod.containers.size(); ++i) {
                 if (pod.containers[i].name == textOf(entry, "name"))

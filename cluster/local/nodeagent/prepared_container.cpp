@@ -54,6 +54,8 @@ void addDefaults(const PreparationInput &input, const AgentContext &context, Env
     environment.emplace("HOST", address);
     if (input.pod->containers[input.container].tty)
         environment.emplace("TERM", "xterm");
+    for (const auto &[name, value] : input.deviceVariables)
+        environment[name] = value;
     // How what an agent left behind is found again.
     environment["SLIPWAY_AGENT"] = context.options.folder.string();
     environment["SLIPWAY_POD"] = input.pod->uid;
@@ -167,6 +169,69 @@ void addMounts(const AgentContext &context, const PreparationInput &input,
         launch.mounts.push_back({messageFile(input).string(), spec.messagePath, false});
 }
 
+/// In the container's cgroup where there are any, else on as many processors as its limit allows.
+void addLimits(const AgentContext &context, const PreparationInput &input, LaunchSpec &launch)
+{
+    const ContainerSpec &spec = input.pod->containers[input.container];
+    if (input.choice.kind == RuntimeKind::Podman)
+        return; // has its own
+    const std::string name = input.pod->uid + "-" + spec.name;
+    if (context.cgroups != nullptr) {
+        if (const auto group = context.cgroups->make(name, spec))
+            launch.cgroup = group->string();
+        return;
+    }
+    launch.processors = allowedProcessors(spec.cpuLimit, context.processors, std::hash<std::string>()(name));
+}
+
+Status addPodman(const AgentContext &context, const PreparationInput &input,
+                 const std::vector<ContainerMount> &mounts, const Environment &environment,
+                 PreparedContainer &container)
+{
+    const ContainerSpec &spec = input.pod->containers[input.container];
+    container.podman = PodmanContainer{context.options.podman, "slipway-" + input.pod->uid + "-" + spec.name,
+                                       podmanEnvironment()};
+    if (auto there = preparePodmanImage(context.initProgram, *container.podman, spec); !there)
+        return there;
+    PodmanRun run{*container.podman,
+                  spec,
+                  expanded(spec.command, environment),
+                  expanded(spec.args, environment),
+                  {},
+                  {},
+                  mounts,
+                  input.folder / "etc" / "hosts",
+                  hostNameOf(*input.pod),
+                  spec.workingDir};
+    if (!spec.messagePath.empty() && spec.messagePath[0] == '/')
+        run.mounts.push_back({messageFile(input), spec.messagePath, false});
+    container.launch.environment = container.podman->environment;
+    for (const auto &[name, value] : environment) {
+        // These are podman's own, which finds its images by them; the image has its own, unless the pod says
+        // else.
+        const bool isOurs = name == "LANG" || (name == "PATH" && value == searchPath)
+            || (name == "HOME" && value == (input.folder / "home").string());
+        const bool isPodmans = name == "PATH" || name == "HOME" || name.starts_with("XDG_");
+        if (isOurs)
+            continue;
+        if (isPodmans) {
+            run.plainVariables.push_back(name + "=" + value);
+            continue;
+        }
+        run.variables.push_back(name);
+        container.launch.environment.push_back(name + "=" + value);
+    }
+    container.launch.arguments = podmanRun(run);
+    container.launch.workingFolder = (input.folder / "home").string();
+    container.standIn = "podman, with the image itself";
+    std::error_code error;
+    fs::create_directories(input.folder / "home", error);
+    fs::create_directories(input.folder / "messages", error);
+    if (auto written = std::ofstream(messageFile(input)); !written)
+        return fail(ErrorCode::Internal, "can't write below '" + input.folder.string() + "'");
+    return {};
+}
+
 } // namespace
 
 Result<PreparedContainer> prepareContainer(const AgentContext &context, const PreparationInput &input)
@@ -193,6 +258,7 @@ Result<PreparedContainer> prepareContainer(const AgentContext &context, const Pr
     if (!mounts)
         return tl::unexpected(mounts.error());
     PreparedContainer container;
+    addLimits(context, input, container.launch);
     std::error_code error;
     fs::create_directories(input.folder / "home", error);
     fs::create_directories(input.folder / "messages", error);
@@ -200,6 +266,10 @@ Result<PreparedContainer> prepareContainer(const AgentContext &context, const Pr
     if (input.choice.kind == RuntimeKind::Engine) {
         if (auto added = addEngine(context, input, environment, container); !added)
             return tl::unexpected(added.error());
+    } else if (input.choice.kind == RuntimeKind::Podman) {
+        if (auto added = addPodman(context, input, *mounts, environment, container); !added)
+            return tl::unexpected(added.error());
+        return container;
     } else {
         container.launch.arguments
             = expanded(spec.command.empty() ? input.choice.entrypoint : spec.command, environment);
@@ -278,7 +348,7 @@ Result<VolumePaths> preparePodVolumes(const AgentContext &context, const Prepara
                          reader(context, {}),
                          tokenOf,
                          context.options.hostPaths,
-                         context.options.bucketFolder,
+                         context.options.buckets.get(),
                          context.options.diskFolder};
     return prepareVolumes(volumes);
 }

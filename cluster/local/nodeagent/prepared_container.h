@@ -2,9 +2,11 @@
 
 #include "cluster/local/nodeagent/agent_context.h"
 #include "cluster/local/nodeagent/environment.h"
+#include "cluster/local/nodeagent/podman_runtime.h"
 #include "cluster/local/nodeagent/volumes.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct PreparedContainer
     LaunchSpec launch;
     std::string standIn; ///< what the annotation says; empty: nothing stands in
     int port = 0; ///< that a stand-in listens on
+    std::optional<PodmanContainer> podman; ///< what runs is a client of it
 };
 
 struct PreparationInput
@@ -24,6 +27,7 @@ struct PreparationInput
     std::size_t container = 0;
     RuntimeChoice choice;
     VolumePaths volumes;
+    Environment deviceVariables; ///< of the pod's claims
     std::string podIp, hostIp; ///< 10.a.b.c
     std::shared_ptr<const nlohmann::json> node;
     std::filesystem::path folder; ///< of the pod; etc/hosts is there

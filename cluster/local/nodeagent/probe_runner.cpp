@@ -1,21 +1,21 @@
 #include "cluster/local/nodeagent/probe_runner.h"
 
 #include "cluster/local/nodeagent/environment.h"
+#include "cluster/local/nodeagent/grpc_probe.h"
+#include "cluster/local/nodeagent/http_probe.h"
+#include "cluster/local/nodeagent/work_pool.h"
 
-#include <array>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 #include <cstdlib>
 
 namespace cluster::local {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
+using Kind = ProbeAction::Kind;
 
 namespace {
 
@@ -28,23 +28,14 @@ int portNumber(const std::string &port, const ProbeTarget &target)
     return std::atoi(port.c_str());
 }
 
-std::string goError(const error_code &error)
-{
-    if (error == asio::error::connection_refused)
-        return "connect: connection refused";
-    if (error == asio::error::connection_reset)
-        return "read: connection reset by peer";
-    return error == asio::error::eof ? "EOF" : error.message();
-}
-
 /// One attempt; whatever comes first of result and time-out counts.
 class Attempt : public std::enable_shared_from_this<Attempt>
 {
 public:
     Attempt(asio::io_context &io, const ProbeAction &action, const ProbeTarget &target,
             std::function<void(ProbeResult)> done)
-        : m_action(action), m_target(target), m_done(std::move(done)), m_timer(io),
-          m_context(asio::ssl::context::tls_client), m_stream(io, m_context)
+        : m_io(io), m_action(action), m_target(target), m_done(std::move(done)), m_timer(io), m_socket(io),
+          m_port(portNumber(action.port, target))
     {
     }
 
@@ -53,28 +44,32 @@ public:
         if (!m_done)
             return; // cancelled meanwhile
         m_timeout = timeout;
-        if (m_action.kind == ProbeAction::Kind::Sleep)
-            timeout = std::chrono::seconds(m_action.seconds);
+        if (m_action.kind == Kind::Sleep)
+            timeout = std::min<std::chrono::milliseconds>(timeout, std::chrono::seconds(m_action.seconds));
         m_timer.expires_after(timeout);
         m_timer.async_wait([self = shared_from_this()](error_code error) {
             if (!error)
                 self->onTimeout();
         });
         switch (m_action.kind) {
-        case ProbeAction::Kind::Exec:
-            m_target.run(m_action.command, [weak = weak_from_this()](int code, std::string output) {
+        case Kind::Exec:
+            m_target.run(m_action.command, [weak = weak_from_this()](const CommandEnd &end) {
                 if (const auto self = weak.lock())
-                    self->finish({code == 0, std::move(output)});
+                    self->onCommand(end);
             });
             break;
-        case ProbeAction::Kind::HttpGet:
-        case ProbeAction::Kind::TcpSocket:
-        case ProbeAction::Kind::Grpc:
+        case Kind::HttpGet:
+            get();
+            break;
+        case Kind::TcpSocket:
             connect();
             break;
-        case ProbeAction::Kind::Sleep:
+        case Kind::Grpc:
+            check();
             break;
-        case ProbeAction::Kind::None:
+        case Kind::Sleep:
+            break;
+        case Kind::None:
             finish({true, {}});
         }
     }
@@ -90,125 +85,117 @@ private:
     {
         return m_action.host.empty() ? m_target.podIp : m_action.host;
     }
-    [[nodiscard]] std::string url() const
+
+    /// Each pod is on the one loopback network: "localhost" in it is its own address.
+    [[nodiscard]] std::string address() const
     {
-        const std::string scheme = m_action.scheme == "HTTPS" ? "https" : "http";
-        return "Get \"" + scheme + "://" + hostText() + ":" + std::to_string(m_port) + m_action.path + "\": ";
+        const bool isOwn = m_action.host.empty() || m_action.host == "localhost";
+        return isOwn ? m_target.address : localAddress(m_action.host);
     }
-    [[nodiscard]] bool isHttp() const { return m_action.kind == ProbeAction::Kind::HttpGet; }
 
     void onTimeout()
     {
-        if (m_action.kind == ProbeAction::Kind::Sleep) {
+        const auto limit = durationText(std::chrono::duration_cast<std::chrono::seconds>(m_timeout));
+        if (m_action.kind == Kind::Sleep) {
             finish({true, {}});
-        } else if (m_action.kind == ProbeAction::Kind::Exec) {
+        } else if (m_action.kind == Kind::Exec) {
             std::string words;
             for (const std::string &word : m_action.command)
                 words += (words.empty() ? "" : " ") + word;
-            const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(m_timeout);
-            finish({false, "command timed out: \"" + words + "\" timed out after " + durationText(seconds)});
-        } else if (isHttp()) {
-            finish({false,
-                    url() + "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"});
+            timeOut("command timed out: \"" + words + "\" timed out after " + limit);
+        } else if (m_action.kind == Kind::HttpGet) {
+            timeOut("Get \"" + m_get->url()
+                    + "\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
+        } else if (m_action.kind == Kind::Grpc) {
+            timeOut("timeout: health rpc did not complete within " + limit);
         } else {
-            finish({false, "dial tcp " + hostText() + ":" + std::to_string(m_port) + ": i/o timeout"});
+            timeOut(goDialError(hostText(), m_port, "i/o timeout"));
+        }
+    }
+
+    void timeOut(std::string message)
+    {
+        ProbeResult result{false, std::move(message)};
+        result.isTimeout = true;
+        finish(std::move(result));
+    }
+
+    void onCommand(const CommandEnd &end)
+    {
+        ProbeResult result{end.exitCode == 0 && end.startError.empty(), end.output};
+        if (!end.startError.empty()) {
+            result.isUnknown = true;
+            result.message
+                = "rpc error: code = Unknown desc = failed to exec in container: " + end.startError;
+        }
+        finish(std::move(result));
+    }
+
+    void get()
+    {
+        HttpProbeRequest request{
+            m_action.scheme == "HTTPS", hostText(), address(), m_port, m_action.path, m_action.headers};
+        m_get = HttpProbe::make(m_io, std::move(request), [weak = weak_from_this()](HttpProbeAnswer answer) {
+            if (const auto self = weak.lock())
+                self->onAnswer(answer);
+        });
+        m_get->start();
+    }
+
+    void onAnswer(const HttpProbeAnswer &answer)
+    {
+        const int status = answer.status;
+        if (status == 0) {
+            finish({false, answer.error});
+        } else if (m_target.isHook || (status >= 200 && status < 300)) {
+            finish({true, {}}); // of a hook only whether it could be asked counts
+        } else if (status >= 300 && status < 400) {
+            ProbeResult result{true, "Probe terminated redirects, Response body: "};
+            result.isWarning = true;
+            finish(std::move(result));
+        } else {
+            finish({false, "HTTP probe failed with statuscode: " + std::to_string(status)});
         }
     }
 
     void connect()
     {
-        m_port = portNumber(m_action.port, m_target);
         error_code error;
-        const std::string host = m_action.host.empty() || m_action.host == "localhost"
-            ? m_target.address
-            : localAddress(m_action.host);
-        const auto address = asio::ip::make_address(host, error);
+        const auto target = asio::ip::make_address(address(), error);
         if (error) {
-            finish({false, "lookup " + host + ": no such host"});
+            finish({false, "dial tcp: lookup " + hostText() + ": no such host"});
             return;
         }
-        const asio::ip::tcp::endpoint endpoint(address, static_cast<std::uint16_t>(m_port));
-        m_stream.next_layer().async_connect(endpoint, [self = shared_from_this()](error_code failure) {
-            if (failure)
-                self->fail(failure, true);
-            else if (!self->isHttp())
+        const asio::ip::tcp::endpoint endpoint(target, static_cast<std::uint16_t>(m_port));
+        m_socket.async_connect(endpoint, [self = shared_from_this()](error_code failure) {
+            if (!failure) {
                 self->finish({true, {}});
-            else if (self->m_action.scheme == "HTTPS")
-                self->shakeHands();
-            else
-                self->request(self->m_stream.next_layer());
+                return;
+            }
+            const bool isRefused = failure == asio::error::connection_refused;
+            const std::string what = isRefused ? "connect: connection refused" : failure.message();
+            self->finish({false, goDialError(self->hostText(), self->m_port, what)});
         });
     }
 
-    void shakeHands()
+    void check()
     {
-        m_stream.async_handshake(asio::ssl::stream_base::client,
-                                 [self = shared_from_this()](error_code failure) {
-                                     if (failure)
-                                         self->fail(failure, false);
-                                     else
-                                         self->request(self->m_stream);
-                                 });
-    }
-
-    void fail(const error_code &error, bool wasDialing)
-    {
-        const std::string dial
-            = wasDialing ? "dial tcp " + hostText() + ":" + std::to_string(m_port) + ": " : "";
-        finish({false, (isHttp() ? url() : std::string()) + dial + goError(error)});
-    }
-
-    template<typename Stream>
-    void request(Stream &stream)
-    {
-        std::string host = hostText() + ":" + std::to_string(m_port), agent = "kube-probe/1.34",
-                    accept = "*/*", more;
-        for (const auto &[name, value] : m_action.headers) {
-            if (name.find_first_of("\r\n:") != std::string::npos
-                || value.find_first_of("\r\n") != std::string::npos)
-                continue;
-            if (name == "Host")
-                host = value;
-            else if (name == "User-Agent")
-                agent = value;
-            else if (name == "Accept")
-                accept = value;
-            else
-                more += name + ": " + value + "\r\n";
+        if (m_target.blocking == nullptr) {
+            finish({false, "no threads to ask it on"});
+            return;
         }
-        const std::string path = m_action.path.starts_with("/") ? m_action.path : "/" + m_action.path;
-        m_request = "GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: " + agent
-            + "\r\nAccept: " + accept + "\r\n" + more + "Connection: close\r\n\r\n";
-        asio::async_write(stream, asio::buffer(m_request),
-                          [self = shared_from_this(), &stream](error_code failure, std::size_t) {
-                              if (failure)
-                                  self->fail(failure, false);
-                              else
-                                  self->readStatus(stream);
-                          });
-    }
-
-    template<typename Stream>
-    void readStatus(Stream &stream)
-    {
-        stream.async_read_some(asio::buffer(m_buffer),
-                               [self = shared_from_this(), &stream](error_code failure, std::size_t size) {
-                                   self->m_answer.append(self->m_buffer.data(), size);
-                                   // "HTTP/1.1 200 …"
-                                   if (self->m_answer.size() >= 12 && self->m_answer.starts_with("HTTP/"))
-                                       self->judge(
-                                           std::atoi(self->m_answer.c_str() + self->m_answer.find(' ')));
-                                   else if (failure || self->m_answer.size() >= 12)
-                                       self->fail(failure ? failure : error_code(asio::error::eof), false);
-                                   else
-                                       self->readStatus(stream);
-                               });
-    }
-
-    void judge(int status)
-    {
-        const bool isGood = status >= 200 && status < 400;
-        finish({isGood, isGood ? "" : "HTTP probe failed with statuscode: " + std::to_string(status)});
+        GrpcProbeRequest request{m_target.podIp + ":" + std::to_string(m_port), m_target.address, m_port,
+                                 m_action.service, m_timeout};
+        m_target.blocking->run([weak = weak_from_this(), request = std::move(request),
+                                cancel = m_target.blocking->token()]() -> std::function<void()> {
+            if (weak.expired())
+                return nullptr;
+            const ProbeResult result = checkGrpcHealth(request, cancel);
+            return [weak, result] {
+                if (const auto self = weak.lock())
+                    self->finish(result);
+            };
+        });
     }
 
     void finish(ProbeResult result)
@@ -223,19 +210,20 @@ private:
     {
         error_code ignored;
         m_timer.cancel();
-        m_stream.next_layer().close(ignored);
+        m_socket.close(ignored);
+        if (m_get)
+            m_get->cancel();
     }
 
+    asio::io_context &m_io;
     const ProbeAction m_action;
     const ProbeTarget m_target;
     std::function<void(ProbeResult)> m_done;
     std::chrono::milliseconds m_timeout{};
     asio::steady_timer m_timer;
-    asio::ssl::context m_context; // checks nothing, by default
-    asio::ssl::stream<asio::ip::tcp::socket> m_stream;
+    asio::ip::tcp::socket m_socket;
+    std::shared_ptr<HttpProbe> m_get;
     int m_port = 0;
-    std::string m_request, m_answer;
-    std::array<char, 256> m_buffer{};
 };
 
 } // namespace

@@ -12,6 +12,8 @@ class io_context;
 
 namespace cluster::local {
 
+class WorkPool;
+
 /// Counts a probe's results to its verdict. No clock, no network.
 class ProbeTally
 {
@@ -33,12 +35,22 @@ private:
 struct ProbeResult
 {
     bool isSuccess = false;
-    std::string message; ///< kubelet's words for the failure
+    std::string message; ///< kubelet's words for the failure or the warning
+    bool isTimeout = false; ///< the failure is that it took too long
+    bool isUnknown = false; ///< it could not be carried out: no result at all
+    bool isWarning = false; ///< a success with something to say
 };
 
-/// Runs a command in the container for a probe or a hook: its exit code and output.
+/// How a command for a probe or a hook ended.
+struct CommandEnd
+{
+    int exitCode = 0;
+    std::string output;
+    std::string startError; ///< not empty: it never ran
+};
+
 using RunInContainer = std::function<void(const std::vector<std::string> &command,
-                                          std::function<void(int exitCode, std::string output)>)>;
+                                          const std::function<void(const CommandEnd &)> &done)>;
 
 struct ProbeTarget
 {
@@ -46,10 +58,12 @@ struct ProbeTarget
     std::string address; ///< where it really is: 127.a.b.c
     std::vector<std::pair<std::string, int>> ports; ///< the container's, for names
     RunInContainer run;
+    WorkPool *blocking = nullptr; ///< for gRPC
+    bool isHook = false; ///< any HTTP answer is a success
 };
 
 /// Carries one probe or hook out. `done` is called once, on the io_context; never after the returned handle
-/// has gone. HTTPS certificates aren't checked, as kubelet doesn't; gRPC is only seen to listen.
+/// has gone. HTTPS certificates aren't checked, as kubelet doesn't.
 std::shared_ptr<void> runProbe(boost::asio::io_context &io, const ProbeAction &action,
                                const ProbeTarget &target, std::chrono::milliseconds timeout,
                                std::function<void(ProbeResult)> done);

@@ -101,11 +101,33 @@ Status addProjected(const VolumesInput &input, const json &volume, FolderContent
     return {};
 }
 
-Result<fs::path> folderBy(const FolderOf &function, const std::string &name, const std::string &what)
+void addOptions(const std::string &list, std::vector<std::string> &options)
 {
-    if (!function)
-        return fail(ErrorCode::Unimplemented, what + " '" + name + "' has no folder on this machine");
-    return function(name);
+    for (std::size_t begin = 0; begin < list.size();) {
+        const std::size_t end = std::min(list.find(',', begin), list.size());
+        options.push_back(list.substr(begin, end - begin));
+        begin = end + 1;
+    }
+}
+
+/// \param csi  Of the pod's volume, or of the PersistentVolume: there the handle names the bucket.
+Result<fs::path> bucketFolder(const VolumesInput &input, const json &csi, BucketVolume volume)
+{
+    const json &attributes = fieldOf(csi, "volumeAttributes");
+    volume.bucket = textOf(csi, "volumeHandle", textOf(attributes, "bucketName"));
+    volume.isReadOnly = volume.isReadOnly || flagOf(csi, "readOnly");
+    addOptions(textOf(attributes, "mountOptions"), volume.mountOptions);
+    if (input.buckets == nullptr)
+        return fail(ErrorCode::FailedPrecondition,
+                    std::string("kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: driver name ")
+                        + bucketDriver + " not found in the list of registered CSI drivers");
+    // GKE's webhook adds GCS FUSE's sidecar to pods with this annotation, and its driver looks for that.
+    const json &annotations = fieldOf(fieldOf(*input.pod.object, "metadata"), "annotations");
+    if (textOf(annotations, "gke-gcsfuse/volumes") != "true")
+        return fail(
+            ErrorCode::FailedPrecondition,
+            "rpc error: code = FailedPrecondition desc = failed to find the sidecar container in Pod spec");
+    return input.buckets->mount(volume, input.pod.uid);
 }
 
 Result<fs::path> made(const fs::path &folder)
@@ -144,7 +166,7 @@ Result<fs::path> hostFolder(const VolumesInput &input, const json &volume)
     return path;
 }
 
-Result<fs::path> claimFolder(const VolumesInput &input, const std::string &claim)
+Result<fs::path> claimFolder(const VolumesInput &input, const std::string &claim, bool isReadOnly)
 {
     const auto object = input.objectOf("persistentvolumeclaims", claim);
     if (!object)
@@ -156,10 +178,15 @@ Result<fs::path> claimFolder(const VolumesInput &input, const std::string &claim
     if (volumeName.empty() || !isSafeName(volumeName))
         return fail(ErrorCode::FailedPrecondition, "PersistentVolumeClaim \"" + claim + "\" is not bound");
     const auto volume = input.clusterObjectOf("persistentvolumes", volumeName);
-    const json &csi = volume ? fieldOf(fieldOf(*volume, "spec"), "csi") : fieldOf(*object, "");
+    if (!volume)
+        return fail(volume.error().code, volume.error().message);
+    const json &spec = fieldOf(*volume, "spec"), &csi = fieldOf(spec, "csi");
     if (textOf(csi, "driver") == bucketDriver)
-        return folderBy(input.bucketFolder, textOf(csi, "volumeHandle"), "the bucket");
-    return input.diskFolder ? input.diskFolder(volumeName) : made(input.disksFolder / volumeName);
+        return bucketFolder(input, csi, {{}, textsOf(spec, "mountOptions"), isReadOnly});
+    // Two volumes of one disk (a writer's, and one to read it from many nodes) are the same folder.
+    const std::string handle = textOf(csi, "volumeHandle"), disk = handle.substr(handle.rfind('/') + 1);
+    const std::string name = isSafeName(disk) ? disk : volumeName;
+    return input.diskFolder ? input.diskFolder(name) : made(input.disksFolder / name);
 }
 
 Result<fs::path> prepareVolume(const VolumesInput &input, const json &volume)
@@ -178,15 +205,16 @@ Result<fs::path> prepareVolume(const VolumesInput &input, const json &volume)
         added = addProjected(input, projected, content);
     else if (const json &downward = fieldOf(volume, "downwardAPI"); downward.is_object())
         added = addDownward(input, downward, modeOf(downward, "defaultMode", 0644), content);
-    else if (fieldOf(volume, "emptyDir").is_object() || fieldOf(volume, "ephemeral").is_object())
+    else if (fieldOf(volume, "emptyDir").is_object())
         return made(own);
+    else if (fieldOf(volume, "ephemeral").is_object())
+        return claimFolder(input, input.pod.name + "-" + name, false);
     else if (const json &host = fieldOf(volume, "hostPath"); host.is_object())
         return hostFolder(input, host);
     else if (const json &claim = fieldOf(volume, "persistentVolumeClaim"); claim.is_object())
-        return claimFolder(input, textOf(claim, "claimName"));
+        return claimFolder(input, textOf(claim, "claimName"), flagOf(claim, "readOnly"));
     else if (const json &csi = fieldOf(volume, "csi"); textOf(csi, "driver") == bucketDriver)
-        return folderBy(input.bucketFolder, textOf(fieldOf(csi, "volumeAttributes"), "bucketName"),
-                        "the bucket");
+        return bucketFolder(input, csi, {});
     else
         return fail(ErrorCode::Unimplemented, "this kind of volume is not played on this machine");
     if (added)
@@ -194,6 +222,17 @@ Result<fs::path> prepareVolume(const VolumesInput &input, const json &volume)
     if (!added)
         return tl::unexpected(added.error());
     return own;
+}
+
+/// All that mount it may only read.
+bool isReadOnlyVolume(const PodSpec &pod, const std::string &name)
+{
+    for (const json &volume : itemsOf(fieldOf(*pod.object, "spec"), "volumes")) {
+        if (textOf(volume, "name") == name)
+            return flagOf(fieldOf(volume, "csi"), "readOnly")
+                || flagOf(fieldOf(volume, "persistentVolumeClaim"), "readOnly");
+    }
+    return false;
 }
 
 } // namespace
@@ -212,6 +251,15 @@ Result<VolumePaths> prepareVolumes(const VolumesInput &input)
     return paths;
 }
 
+bool mayHaveBuckets(const PodSpec &pod)
+{
+    for (const json &volume : itemsOf(fieldOf(*pod.object, "spec"), "volumes")) {
+        if (volume.contains("csi") || volume.contains("persistentVolumeClaim"))
+            return true;
+    }
+    return false;
+}
+
 bool hasLiveVolumes(const PodSpec &pod)
 {
     for (const json &volume : itemsOf(fieldOf(*pod.object, "spec"), "volumes")) {
@@ -228,7 +276,7 @@ Result<std::vector<ContainerMount>> containerMounts(const PodSpec &pod, std::siz
                                                     const Environment &environment)
 {
     std::vector<ContainerMount> mounts;
-    for (const char *list : {"initContainers", "containers"}) {
+    for (const char *list : {"initContainers", "containers", "ephemeralContainers"}) {
         for (const json &object : itemsOf(fieldOf(*pod.object, "spec"), list)) {
             if (textOf(object, "name") != pod.containers[container].name)
                 continue;
@@ -250,7 +298,8 @@ Result<std::vector<ContainerMount>> containerMounts(const PodSpec &pod, std::siz
                     if (!fs::exists(source, error))
                         fs::create_directories(source, error);
                 }
-                mounts.push_back({source, textOf(mount, "mountPath"), flagOf(mount, "readOnly")});
+                mounts.push_back({source, textOf(mount, "mountPath"),
+                                  flagOf(mount, "readOnly") || isReadOnlyVolume(pod, volume->first)});
             }
         }
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/local/nodeagent/atomic_folder.h"
+#include "cluster/local/nodeagent/bucket_volumes.h"
 #include "cluster/local/nodeagent/environment.h"
 #include "cluster/local/nodeagent/node_agent.h"
 
@@ -32,7 +33,8 @@ struct VolumesInput
     ObjectOf clusterObjectOf; ///< "persistentvolumes"
     TokenOf tokenOf;
     std::vector<std::filesystem::path> hostPaths;
-    FolderOf bucketFolder, diskFolder;
+    BucketVolumes *buckets; ///< may be null
+    FolderOf diskFolder;
 };
 
 /// Name of a volume -> its folder (or file) on this machine.
@@ -42,6 +44,9 @@ using VolumePaths = std::map<std::string, std::filesystem::path>;
 /// date and leaves the rest. Errors are worth a FailedMount event: `MountVolume.SetUp failed for volume "x" :
 /// …`. Blocks.
 Result<VolumePaths> prepareVolumes(const VolumesInput &input);
+
+/// Of GCS FUSE, by themselves or through a claim: what it has written is handed on when it ends.
+bool mayHaveBuckets(const PodSpec &pod);
 
 /// Volumes that change while the pod runs.
 bool hasLiveVolumes(const PodSpec &pod);

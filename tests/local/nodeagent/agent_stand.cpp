@@ -236,4 +236,26 @@ std::pair<int, std::string> AgentStand::exec(const std::string &name, std::vecto
     return {end.exitCode, text + end.error};
 }
 
+void AgentTest::begin(const std::function<void(AgentStand &)> &prepare)
+{
+    m_plane = std::make_unique<RealPlane>(true);
+    if (!m_plane->missing().empty())
+        QSKIP(m_plane->missing().c_str());
+    QVERIFY2(m_plane->failure().empty(), m_plane->failure().c_str());
+    // The controller makes it as well, but pods need it at once.
+    const json account{{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}};
+    m_plane->client().create(coreV1("serviceaccounts", "default"), account);
+    m_stand = std::make_unique<AgentStand>(m_plane->client(), m_plane->client().endpoint().url, 10);
+    if (prepare)
+        prepare(*m_stand);
+    m_stand->makeNode("n1");
+    m_stand->startAgent();
+}
+
+void AgentTest::end()
+{
+    m_stand.reset();
+    m_plane.reset();
+}
+
 } // namespace tests

@@ -3,6 +3,7 @@
 #include "cluster/local/nodeagent/node_agent.h"
 #include "tests/local/support/real_plane.h"
 
+#include <QObject>
 #include <QTemporaryDir>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -65,6 +66,20 @@ private:
     std::thread m_thread;
     std::unique_ptr<cluster::local::NodeAgent> m_agent;
     std::jthread m_heartbeat;
+};
+
+/// A control plane, a node "n1" and an agent for one test program: its initTestCase() calls begin(), its
+/// cleanupTestCase() end().
+class AgentTest : public QObject
+{
+protected:
+    /// Skips the program where the control plane is missing. \param prepare  What is special about this
+    /// agent.
+    void begin(const std::function<void(AgentStand &)> &prepare = {});
+    void end();
+
+    std::unique_ptr<RealPlane> m_plane;
+    std::unique_ptr<AgentStand> m_stand;
 };
 
 } // namespace tests

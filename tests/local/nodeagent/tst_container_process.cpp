@@ -260,6 +260,9 @@ private slots:
         QVERIFY(followed.ends_with("line 299\nlast\n"));
         QCOMPARE(std::count(followed.begin(), followed.end(), '\n'), 301);
         const std::string kept = text(log);
+        const auto later = std::make_shared<ContainerLog>(log->file()); // of the next agent
+        later->close();
+        QCOMPARE(text(later), kept);
         QVERIFY(kept.size() < followed.size());
         QVERIFY(followed.ends_with(kept));
         QCOMPARE(text(log, tail(40)).size(), std::size_t{39 * 9 + 5});

@@ -9,35 +9,21 @@ using namespace cluster;
 using namespace cluster::local;
 using namespace tests;
 
-class TestNodeAgent : public QObject
+class TestNodeAgent : public AgentTest
 {
     Q_OBJECT
 
 private slots:
     void initTestCase()
     {
-        m_plane = std::make_unique<tests::RealPlane>(true);
-        if (!m_plane->missing().empty())
-            QSKIP(m_plane->missing().c_str());
-        QVERIFY2(m_plane->failure().empty(), m_plane->failure().c_str());
-        // The controller makes it as well, but pods need it at once.
-        const json account{
-            {"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}};
-        m_plane->client().create(coreV1("serviceaccounts", "default"), account);
-        m_stand
-            = std::make_unique<tests::AgentStand>(m_plane->client(), m_plane->client().endpoint().url, 10);
-        m_stand->options.hostPaths = {m_stand->folder() + "/allowed"};
-        m_stand->options.hostsOf
-            = [](const std::string &nameSpace) { return "127.201.0.9\tdb." + nameSpace + "\n"; };
-        m_stand->makeNode("n1");
-        m_stand->startAgent();
+        begin([](AgentStand &stand) {
+            stand.options.hostPaths = {stand.folder() + "/allowed"};
+            stand.options.hostsOf
+                = [](const std::string &nameSpace) { return "127.201.0.9\tdb." + nameSpace + "\n"; };
+        });
     }
 
-    void cleanupTestCase()
-    {
-        m_stand.reset();
-        m_plane.reset();
-    }
+    void cleanupTestCase() { end(); }
 
     void aPodRunsItsCommandAndIsReady()
     {
@@ -349,8 +335,6 @@ private:
         });
     }
 
-    std::unique_ptr<tests::RealPlane> m_plane;
-    std::unique_ptr<tests::AgentStand> m_stand;
     std::unique_ptr<LogReader> m_reader;
     std::function<void()> m_readOn, m_readOn2;
 };

@@ -78,6 +78,21 @@ std::string joined(const std::vector<std::string> &words)
     return text;
 }
 
+struct FolderPerBucket final : BucketVolumes
+{
+    explicit FolderPerBucket(fs::path folder) : root(std::move(folder)) {}
+    Result<fs::path> mount(const BucketVolume &volume, const std::string &) override
+    {
+        last = volume;
+        return root / "buckets" / volume.bucket;
+    }
+    Status flush(const std::string &) override { return {}; }
+    void release(const std::string &) override {}
+
+    fs::path root;
+    BucketVolume last;
+};
+
 } // namespace
 
 class TestPodInputs : public QObject
@@ -115,7 +130,8 @@ private slots:
         QFETCH(QString, image);
         QFETCH(QString, script);
         QFETCH(int, kind);
-        const auto table = ImageTable::read(SLIPWAY_SOURCE_DIR "/resources/catalog/images.yaml", true);
+        const auto table
+            = ImageTable::read(SLIPWAY_SOURCE_DIR "/resources/catalog/images.yaml", {true, false});
         QVERIFY2(table.has_value(), table ? "" : table.error().message.c_str());
         std::vector<std::string> command;
         if (!script.isEmpty())
@@ -127,7 +143,8 @@ private slots:
 
     void nothingRunsOnThisMachineUnlessAllowed()
     {
-        const auto table = ImageTable::read(SLIPWAY_SOURCE_DIR "/resources/catalog/images.yaml", false);
+        const auto table
+            = ImageTable::read(SLIPWAY_SOURCE_DIR "/resources/catalog/images.yaml", {false, false});
         QVERIFY(table.has_value());
         const ContainerSpec container = containerWith("busybox", {"sh"});
         const auto choice = table->choose(container, {});
@@ -139,11 +156,11 @@ private slots:
 
     void aBrokenTableNamesItsLine()
     {
-        const auto table = ImageTable::parse("rules:\n  - image: a\n    runtime: magic\n", true);
+        const auto table = ImageTable::parse("rules:\n  - image: a\n    runtime: magic\n", {true, false});
         QVERIFY(!table);
         QVERIFY2(table.error().message.find("line 2") != std::string::npos, table.error().message.c_str());
-        QVERIFY(!ImageTable::parse("rules: [", true));
-        QVERIFY(!ImageTable::parse("{}", true));
+        QVERIFY(!ImageTable::parse("rules: [", {true, false}));
+        QVERIFY(!ImageTable::parse("{}", {true, false}));
     }
 
     void repositoriesAreFoundInImageNames()
@@ -310,9 +327,13 @@ private slots:
         const fs::path root = folder.path().toStdString();
         fs::create_directories(root / "allowed/inner");
         fs::create_symlink("/etc", root / "allowed/out");
+        FolderPerBucket buckets(root);
+        bool isMarked = true;
         const auto prepare = [&](const json &volume) {
-            const PodSpec pod = podOf({{"containers", json::array()}, {"volumes", json::array({volume})}},
-                                      {{"labels", {{"l", "v"}}}});
+            const PodSpec pod
+                = podOf({{"containers", json::array()}, {"volumes", json::array({volume})}},
+                        {{"labels", {{"l", "v"}}},
+                         {"annotations", {{"gke-gcsfuse/volumes", isMarked ? "true" : "false"}}}});
             const json node;
             return prepareVolumes(
                 {pod,
@@ -329,7 +350,7 @@ private slots:
                      return ServiceToken{"tok", {}};
                  },
                  {root / "allowed"},
-                 [&](const std::string &bucket) -> Result<fs::path> { return root / "buckets" / bucket; },
+                 &buckets,
                  {}});
         };
         QCOMPARE(textOfFile(prepare({{"name", "v"}, {"secret", {{"secretName", "s"}}}})->at("v") / "k"),
@@ -349,12 +370,18 @@ private slots:
         QCOMPARE(textOfFile(made->at("p") / "l"), std::string("l=\"v\""));
         QCOMPARE(prepare({{"name", "c"}, {"persistentVolumeClaim", {{"claimName", "d"}}}})->at("c"),
                  root / "disks/pv-1");
-        QCOMPARE(prepare({{"name", "g"},
-                          {"csi",
-                           {{"driver", "gcsfuse.csi.storage.gke.io"},
-                            {"volumeAttributes", {{"bucketName", "b"}}}}}})
-                     ->at("g"),
-                 root / "buckets/b");
+        const json bucket{
+            {"name", "g"},
+            {"csi",
+             {{"driver", "gcsfuse.csi.storage.gke.io"},
+              {"readOnly", true},
+              {"volumeAttributes", {{"bucketName", "b"}, {"mountOptions", "implicit-dirs,only-dir=x"}}}}}};
+        QCOMPARE(prepare(bucket)->at("g"), root / "buckets/b");
+        QVERIFY(buckets.last.isReadOnly);
+        QCOMPARE(buckets.last.mountOptions, (std::vector<std::string>{"implicit-dirs", "only-dir=x"}));
+        isMarked = false;
+        QVERIFY(
+            prepare(bucket).error().message.ends_with("failed to find the sidecar container in Pod spec"));
         QVERIFY(prepare({{"name", "h"}, {"hostPath", {{"path", (root / "allowed/inner").string()}}}})
                     .has_value());
         for (const fs::path &path :

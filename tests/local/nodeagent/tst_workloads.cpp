@@ -13,32 +13,14 @@ using namespace cluster;
 using namespace cluster::local;
 using namespace tests;
 
-class TestWorkloads : public QObject
+class TestWorkloads : public AgentTest
 {
     Q_OBJECT
 
 private slots:
-    void initTestCase()
-    {
-        m_plane = std::make_unique<tests::RealPlane>(true);
-        if (!m_plane->missing().empty())
-            QSKIP(m_plane->missing().c_str());
-        QVERIFY2(m_plane->failure().empty(), m_plane->failure().c_str());
-        // The controller makes it as well, but pods need it at once.
-        const json account{
-            {"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}};
-        m_plane->client().create(coreV1("serviceaccounts", "default"), account);
-        m_stand
-            = std::make_unique<tests::AgentStand>(m_plane->client(), m_plane->client().endpoint().url, 10);
-        m_stand->makeNode("n1");
-        m_stand->startAgent();
-    }
+    void initTestCase() { begin(); }
 
-    void cleanupTestCase()
-    {
-        m_stand.reset();
-        m_plane.reset();
-    }
+    void cleanupTestCase() { end(); }
 
     void deploymentsRunAndAreReplaced()
     {
@@ -174,9 +156,6 @@ private:
     }
 
     static long cpuMilliseconds() { return std::clock() * 1000L / CLOCKS_PER_SEC; }
-
-    std::unique_ptr<tests::RealPlane> m_plane;
-    std::unique_ptr<tests::AgentStand> m_stand;
 };
 
 QTEST_GUILESS_MAIN(TestWorkloads)

@@ -35,6 +35,10 @@ void take(LaunchSpec &spec, const std::string &key, std::string value)
         spec.ownMounts = value == "1";
     } else if (key == "processes") {
         spec.ownProcesses = value == "1";
+    } else if (key == "cgroup") {
+        spec.cgroup = std::move(value);
+    } else if (key == "processor") {
+        spec.processors.push_back(std::atoi(value.c_str()));
     } else if (key == "join") {
         spec.joinPid = std::atoi(value.c_str());
     } else if (key == "terminal") {
@@ -62,6 +66,9 @@ std::string encodeLaunch(const LaunchSpec &spec)
     add(text, "host", spec.hostName);
     add(text, "mounts", spec.ownMounts ? "1" : "0");
     add(text, "processes", spec.ownProcesses ? "1" : "0");
+    add(text, "cgroup", spec.cgroup);
+    for (const int processor : spec.processors)
+        add(text, "processor", std::to_string(processor));
     add(text, "join", std::to_string(spec.joinPid));
     add(text, "terminal", spec.hasTerminal ? "1" : "0");
     add(text, "parent", std::to_string(spec.parentPid));

@@ -23,6 +23,8 @@ struct LaunchSpec
     bool ownMounts = false; ///< user, mount and UTS namespace
     std::string hostName; ///< in that; empty: this machine's
     bool ownProcesses = false; ///< PID namespace
+    std::string cgroup; ///< folder of the group that it and its own run in; empty: this process's
+    std::vector<int> processors; ///< that they may use; empty: all
     int joinPid = 0; ///< exec: enter the namespaces of this process instead
     bool hasTerminal = false; ///< standard input is a terminal and shall control it
     int parentPid = 0; ///< whose death ends this

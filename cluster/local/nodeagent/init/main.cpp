@@ -145,6 +145,27 @@ std::string startError(const LaunchSpec &spec, int number)
         + "\": " + (isNotFound ? "executable file not found in $PATH" : std::strerror(number));
 }
 
+/// Of this process, and so of all that it starts. What can't be had is left out: the container runs without.
+void takeLimits(const LaunchSpec &spec)
+{
+    if (!spec.cgroup.empty()) {
+        const int file = ::open((spec.cgroup + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
+        if (file >= 0) {
+            (void)!::write(file, "0", 1);
+            ::close(file);
+        }
+    }
+    if (spec.processors.empty())
+        return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int processor : spec.processors) {
+        if (processor >= 0 && processor < CPU_SETSIZE)
+            CPU_SET(processor, &set);
+    }
+    ::sched_setaffinity(0, sizeof set, &set);
+}
+
 /// Starts the main process and stays until it has ended. \param reported  The PID to tell; 0: the main
 /// process's.
 [[noreturn]] void runMain(const LaunchSpec &spec, int reported)
@@ -285,6 +306,7 @@ int main()
     ::setrlimit(RLIMIT_CORE, &noCore);
     ::fcntl(specFile, F_SETFD, FD_CLOEXEC);
     ::fcntl(statusFile, F_SETFD, FD_CLOEXEC);
+    takeLimits(spec);
     if (spec.joinPid != 0)
         join(spec.joinPid);
     else
