@@ -2,35 +2,18 @@
 
 import json
 import os
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "local", "e2e"))
+from local_kwok import AgentBeforeKwok  # noqa: E402
+from local_processes import memory_by_program, memory_line  # noqa: E402
 from local_target import LocalTarget, need_programs  # noqa: E402
 
 ZONE = "us-east5-b"
+SETUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging", "setup")
 IDLE_SECONDS = 20  # caches fill and garbage collectors run; then it is what it stays at
-
-
-def resident_mb(root_pid):
-    """Resident memory of a process and all its descendants."""
-    parents, sizes = {}, {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat") as stat, open(f"/proc/{pid}/statm") as statm:
-                parents[int(pid)] = int(stat.read().rpartition(")")[2].split()[1])
-                sizes[int(pid)] = int(statm.read().split()[1])
-        except OSError:
-            continue
-
-    def is_below(pid):
-        while pid in parents:
-            if pid == root_pid:
-                return True
-            pid = parents[pid]
-        return False
-
-    return sum(pages for pid, pages in sizes.items() if is_below(pid)) * os.sysconf("SC_PAGESIZE") / 2**20
 
 
 def stateful_set(name, count):
@@ -45,6 +28,23 @@ def stateful_set(name, count):
                                                        "resources": {"requests": {"cpu": "1m"}}}]}}}})
 
 
+def ray_cluster(hosts):
+    """One slice of so many hosts, as KubeRay sees it; nothing runs in its pods."""
+    def template(name):
+        return {"metadata": {"annotations": {"slipway.dev/runtime": "simulated"}},
+                "spec": {"automountServiceAccountToken": False, "terminationGracePeriodSeconds": 1,
+                         "containers": [{"name": name, "image": "rayproject/ray:2.52.0",
+                                         "resources": {"requests": {"cpu": "10m"}}}]}}
+
+    return json.dumps({
+        "apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "slice"},
+        "spec": {"rayVersion": "2.52.0",
+                 "headGroupSpec": {"rayStartParams": {}, "template": template("ray-head")},
+                 "workerGroupSpecs": [{"groupName": "hosts", "replicas": 1, "minReplicas": 1, "maxReplicas": 1,
+                                       "numOfHosts": hosts, "rayStartParams": {},
+                                       "template": template("ray-worker")}]}})
+
+
 class LocalBench:
     reference = None
     reference_name = None
@@ -52,6 +52,7 @@ class LocalBench:
 
     def __init__(self, options, limit, measure):
         self.options, self.limit, self.measure = options, limit, measure
+        self.lines = []
 
     def __enter__(self):
         need_programs("gcloud", "kubectl", "gke-gcloud-auth-plugin")
@@ -82,7 +83,8 @@ class LocalBench:
     def idle_mb(self):
         self.create("--num-nodes", "1", "--addons", "RayOperator,HttpLoadBalancing,HorizontalPodAutoscaling")
         time.sleep(IDLE_SECONDS)
-        memory = resident_mb(self.target.status()["pid"])
+        memory = sum(memory_by_program(self.target.status()["pid"]).values())
+        self.note_memory()
         self.delete()
         return memory
 
@@ -91,18 +93,55 @@ class LocalBench:
         self.create("--num-nodes", str(nodes), "--machine-type", "n2-standard-64")
         begun = time.monotonic()
         self.target.kubectl("apply", "-f", "-", stdin=stateful_set("many", count))
-
-        def all_run():
-            status = json.loads(self.target.kubectl("get", "statefulset", "many", "-o", "json").stdout)["status"]
-            return status.get("readyReplicas", 0) == count
-
-        self.target.await_true(f"{count} pods are Ready", all_run, 1200)
+        self.await_ready("many", count)
         seconds = time.monotonic() - begun
+        self.note_memory()
         self.delete()
         return seconds
 
+    def ray_seconds(self, hosts, nodes):
+        """From apply of a RayCluster until its head and all workers run, made one by one by the real KubeRay."""
+        self.create("--num-nodes", str(nodes), "--machine-type", "n2-standard-64", "--addons",
+                    "RayOperator,HttpLoadBalancing,HorizontalPodAutoscaling")
+        self.target.await_true("RayClusters are served", lambda: self.target.kubectl("get", "rayclusters"))
+        begun = time.monotonic()
+        self.target.kubectl("apply", "-f", "-", stdin=ray_cluster(hosts))
+
+        self.target.kubectl("wait", "raycluster/slice", "--for=condition=RayClusterProvisioned", "--timeout=20m",
+                            timeout=1300)
+        seconds = time.monotonic() - begun
+        phases = self.target.kubectl("get", "pods", "-l", "ray.io/cluster=slice", "-o",
+                                     "jsonpath={.items[*].status.phase}").stdout.split()
+        if phases != ["Running"] * (hosts + 1):
+            raise AssertionError(f"{hosts} hosts and a head were to run, but: {sorted(phases)}")
+        self.note_memory()
+        self.delete()
+        return seconds
+
+    stateful_set = staticmethod(stateful_set)
+
+    def await_ready(self, name, count):
+        # One kubectl that watches: polling would cost more than what is measured.
+        self.target.kubectl("rollout", "status", f"statefulset/{name}", "--timeout=20m", timeout=1300)
+        status = json.loads(self.target.kubectl("get", "statefulset", name, "-o", "json").stdout)["status"]
+        if status.get("readyReplicas") != count:
+            raise AssertionError(f"{count} pods of {name} were to be Ready, but: {status}")
+
+    def note_memory(self):
+        """What each process has now; the last run's is printed."""
+        self.lines = [memory_line("{name}", self.target.status()["pid"])]
+
+    def more(self, name):
+        return [line.replace("{name}", name) for line in self.lines]
+
     def ours(self):
         return self.measure(self)
+
+
+def agent_and_kwok(options):
+    programs = os.environ.get("SLIPWAY_CONTROLPLANE_DIR") or subprocess.run(
+        [os.path.join(SETUP, "controlplane.sh"), "--where"], capture_output=True, text=True, check=True).stdout.strip()
+    return AgentBeforeKwok(LocalBench(options, None, None), os.path.join(programs, "kwok"))
 
 
 BENCHES = {
@@ -113,4 +152,7 @@ BENCHES = {
     # The limits are what was seen with the real kubelet's stand-in kwok on such a machine, under load.
     "local.pods256": lambda options: LocalBench(options, 49, lambda bench: bench.pods_seconds(256, 3)),
     "local.pods2304": lambda options: LocalBench(options, 640, lambda bench: bench.pods_seconds(2304, 22)),
+    "local.ray256": lambda options: LocalBench(options, 105, lambda bench: bench.ray_seconds(256, 3)),
+    # CPU milliseconds per pod; ours costs at most half, so a ratio of 2 and above is good. See local_kwok.py.
+    "local.agent_vs_kwok": agent_and_kwok,
 }
