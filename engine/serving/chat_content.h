@@ -48,7 +48,6 @@ private:
     std::optional<ToolCallStream> m_toolStream;
     int m_callIndex = -1;
     bool m_callOpen = false;
-    bool m_nameSent = false;
     std::string m_pendingName; ///< Old dialect: the name goes with the first piece of arguments.
     bool m_anyCall = false;
 };
