@@ -102,7 +102,8 @@ Status NodeAgent::Private::start()
     const Isolation isolation = probeIsolation(init, options.folder);
     findCgroups();
     writes = std::make_unique<WorkPool>(io, options.writerThreads);
-    work = std::make_unique<WorkPool>(io, 2);
+    // Pulls take minutes: others go on beside them.
+    work = std::make_unique<WorkPool>(io, options.podman.empty() ? 2 : 6);
     probes = std::make_unique<WorkPool>(io, 2);
     writer = std::make_unique<PodWriter>(io, *writes, client,
                                          [](const std::string &text) { spdlog::warn("{}", text); });

@@ -44,7 +44,9 @@ void BucketMirror::load()
     text << file.rdbuf();
     const json state = json::parse(text.str(), nullptr, false);
     try {
-        if (!state.is_object() || state.at("folder").get<std::uint64_t>() != m_folder.inode())
+        const auto there = m_folder.scan();
+        if (!state.is_object() || state.at("folder").get<std::string>() != m_folder.identity() || !there
+            || there->empty())
             return;
         for (const json &entry : state.at("known")) {
             Known known;
@@ -63,7 +65,7 @@ void BucketMirror::save()
 {
     if (!m_isChanged)
         return;
-    json state{{"folder", m_folder.inode()}, {"known", json::array()}};
+    json state{{"folder", m_folder.identity()}, {"known", json::array()}};
     for (const auto &[path, known] : m_known)
         state["known"].push_back({path, known.file.isFolder, known.file.size, known.file.changed,
                                   known.file.inode, known.object, known.generation});
@@ -112,7 +114,7 @@ Status BucketMirror::sync()
         m_isInStep = false;
         return listed;
     }
-    const auto local = m_folder.scan();
+    auto local = m_folder.scan();
     if (!local) {
         m_isInStep = false;
         return tl::unexpected(local.error());
@@ -142,18 +144,23 @@ bool BucketMirror::isDropped(const std::string &path, const SeenFile &local) con
 }
 
 /// Last names first: a folder is empty before its turn.
-void BucketMirror::removeWhatIsGone(const Tree &local)
+void BucketMirror::removeWhatIsGone(Tree &local)
 {
+    std::vector<std::string> gone;
     for (auto entry = local.rbegin(); entry != local.rend(); ++entry) {
         if (!isDropped(entry->first, entry->second))
             continue;
         note(m_folder.remove(entry->first, entry->second));
         if (!m_folder.look(entry->first))
-            forget(entry->first);
+            gone.push_back(entry->first);
+    }
+    for (const std::string &path : gone) {
+        forget(path);
+        local.erase(path);
     }
     if (m_options.isReadOnly)
         return;
-    std::vector<std::string> gone;
+    gone.clear();
     for (auto known = m_known.rbegin(); known != m_known.rend(); ++known) {
         if (!local.contains(known->first))
             gone.push_back(known->first);
@@ -206,11 +213,7 @@ void BucketMirror::addWhatIsNew(const Tree &local)
 void BucketMirror::visit(const std::string &path, const SeenFile *local, const RemoteEntry *remote)
 {
     if (local != nullptr && isDropped(path, *local)) {
-        const auto left = m_folder.look(path);
-        if (left) // not empty yet, or changed meanwhile
-            m_isInStep = false;
-        else if (remote != nullptr)
-            visit(path, nullptr, remote);
+        m_isInStep = false; // not empty yet, or changed meanwhile
         return;
     }
     if (local == nullptr) {

@@ -54,7 +54,7 @@ private:
     void load();
     void save();
     Status refreshRemote();
-    void removeWhatIsGone(const Tree &local);
+    void removeWhatIsGone(Tree &local);
     void addWhatIsNew(const Tree &local);
     void visit(const std::string &path, const SeenFile *local, const RemoteEntry *remote);
     bool isDropped(const std::string &path, const SeenFile &local) const;

@@ -118,12 +118,16 @@ GuardedFolder::~GuardedFolder()
     }
 }
 
-std::uint64_t GuardedFolder::inode() const
+std::string GuardedFolder::identity() const
 {
-    struct stat status
+    // File systems give the number of a deleted folder to the next one: only its birth tells them apart.
+    struct statx status
     {
     };
-    return ::fstat(m_folder, &status) == 0 ? status.st_ino : 0;
+    if (::statx(m_folder, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) != 0)
+        return "unknown";
+    return std::to_string(status.stx_ino) + " " + std::to_string(status.stx_btime.tv_sec) + "."
+        + std::to_string(status.stx_btime.tv_nsec);
 }
 
 Result<std::map<std::string, SeenFile>> GuardedFolder::scan() const

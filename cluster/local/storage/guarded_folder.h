@@ -37,7 +37,8 @@ public:
     GuardedFolder &operator=(GuardedFolder &&) = delete;
     ~GuardedFolder();
 
-    [[nodiscard]] std::uint64_t inode() const; ///< of the folder itself
+    /// Of the folder itself: another one by the same name has another.
+    [[nodiscard]] std::string identity() const;
 
     /// All files and folders below; links, devices and sockets are left out. ResourceExhausted: more than
     /// 500,000 of them, or too deep.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Buckets and disks as volumes, with the real gcloud and kubectl: what gcloud puts into a bucket a pod reads, what the
-pod writes gcloud finds, and a claim's disk outlives its pod and goes with the claim.   volumes.py BINDIR"""
+pod writes gcloud finds, a claim's disk outlives its pod and goes with the claim; and kubectl debugs one of those pods.
+volumes.py BINDIR"""
 import os
 import sys
 import tempfile
@@ -144,6 +145,15 @@ class Volumes:
         self.target.await_true("what no disk can is refused", lambda: "specified multi writer with mount access type"
                                in self.target.kubectl("describe", "pvc", "shared").stdout)
 
+    def debuggers_join_running_pods(self):
+        said = self.target.kubectl("debug", "server", "--image=busybox:1.36", "--target=main", "-c", "looker", "-i", "-q",
+                                   "--", "sh", "-c", "read line; echo got $line; cat /mnt/v/models/later",
+                                   stdin="a line\n", timeout=120).stdout
+        assert "got a line" in said and "came later" in said, said
+        self.await_field("pod server", "{.status.ephemeralContainerStatuses[0].state.terminated.reason}", "Completed")
+        assert "got a line" in self.target.kubectl("logs", "server", "-c", "looker").stdout
+        assert self.field("pod server", "{.status.phase}") == "Running"
+
     def folders_of(self, name):
         return [os.path.join(root, name) for root, folders, _ in os.walk(self.target.root) if name in folders]
 
@@ -157,6 +167,7 @@ def main(bin_dir):
                       "--machine-type", "e2-standard-4", "--addons", "GcsFuseCsiDriver")
         volumes = Volumes(target)
         volumes.buckets_are_folders()
+        volumes.debuggers_join_running_pods()
         volumes.claims_name_buckets()
         volumes.refusals_are_worded_as_gke_words_them()
         volumes.disks_outlive_their_pods()

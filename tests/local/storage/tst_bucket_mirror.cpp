@@ -149,7 +149,7 @@ private slots:
         QCOMPARE(read(pair.data() / "precious"), std::string("1"));
         pair.mirror.reset();
         for (const char *record :
-             {"", "{", "[1]", R"({"folder":1,"known":[]})", R"({"folder":"x","known":7})"}) {
+             {"", "{", "[1]", R"({"folder":"1","known":[]})", R"({"folder":7,"known":7})"}) {
             write(pair.root() / "state.json", record);
             pair.open();
             QVERIFY(pair.sync());
