@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 namespace cluster {
@@ -165,6 +167,55 @@ private:
     int m_count = 0;
 };
 
+/// Sees only where documents begin.
+class DocumentStarts : public YAML::EventHandler
+{
+public:
+    YAML::Mark last;
+    bool advances = true;
+
+    void OnDocumentStart(const YAML::Mark &mark) override
+    {
+        advances = m_isFirst || mark.pos > last.pos;
+        m_isFirst = false;
+        last = mark;
+    }
+    void OnDocumentEnd() override {}
+    void OnNull(const YAML::Mark &, YAML::anchor_t) override {}
+    void OnAlias(const YAML::Mark &, YAML::anchor_t) override {}
+    void OnScalar(const YAML::Mark &, const std::string &, YAML::anchor_t, const std::string &) override {}
+    void OnSequenceStart(const YAML::Mark &, const std::string &, YAML::anchor_t,
+                         YAML::EmitterStyle::value) override
+    {
+    }
+    void OnSequenceEnd() override {}
+    void OnMapStart(const YAML::Mark &, const std::string &, YAML::anchor_t,
+                    YAML::EmitterStyle::value) override
+    {
+    }
+    void OnMapEnd() override {}
+
+private:
+    bool m_isFirst = true;
+};
+
+/// yaml-cpp 0.7 takes a comma where a document should begin for an empty document, without ever going past
+/// it.
+Status checkDocumentsEnd(const std::string &text)
+{
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    DocumentStarts starts;
+    while (parser.HandleNextDocument(starts)) {
+        if (!starts.advances)
+            return fail(ErrorCode::InvalidArgument,
+                        "the manifest is no proper YAML: line " + std::to_string(starts.last.line + 1)
+                            + ", column " + std::to_string(starts.last.column + 1)
+                            + ": no document begins like that");
+    }
+    return {};
+}
+
 /// A List's items become documents of their own.
 void addDocument(Json document, std::vector<Json> &documents)
 {
@@ -185,6 +236,8 @@ void addDocument(Json document, std::vector<Json> &documents)
 Result<std::vector<Json>> parseManifests(const std::string &text)
 {
     try {
+        if (Status checked = checkDocumentsEnd(text); !checked)
+            return tl::unexpected(checked.error());
         std::vector<Json> documents;
         for (const YAML::Node &node : YAML::LoadAll(text)) {
             if (!node.IsDefined() || node.IsNull())

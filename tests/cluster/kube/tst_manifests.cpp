@@ -71,6 +71,10 @@ private slots:
         QVERIFY(twice.error().message.find("line 3") != std::string::npos);
         const auto scalar = parseManifests("just words\n");
         QCOMPARE(scalar.error().code, ErrorCode::InvalidArgument);
+        // No document begins with a comma: the parser below would go on for ever.
+        const auto comma = parseManifests("a: 1\n---\n, b");
+        QCOMPARE(comma.error().code, ErrorCode::InvalidArgument);
+        QVERIFY(comma.error().message.find("line 3") != std::string::npos);
     }
 };
 
