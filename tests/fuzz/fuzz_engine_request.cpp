@@ -17,7 +17,7 @@ class NoBackend : public Backend
 public:
     NoBackend()
     {
-        m_facts.contextLength = 4096;
+        m_facts.maxModelLen = 4096;
         m_facts.vocabularySize = 1000;
     }
     [[nodiscard]] BackendState state() const override { return BackendState::Ready; }
