@@ -3,6 +3,7 @@
 #include "cluster/kube/kube_client.h"
 #include "cluster/local/nodes/node_names.h"
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace cluster::local {
@@ -43,15 +44,24 @@ std::string twoDigits(int number)
 Json device(const std::string &node, int number, bool isRdma)
 {
     const std::string name = (isRdma ? "gpu" : "net") + std::to_string(isRdma ? number - 1 : number);
-    const std::string hash = stableHex("mac/" + node + '/' + name, 8);
+    // 100.64.0.0/10 plays the VPC of each card; as on Compute Engine the MAC is 42:01 and the address.
+    const std::uint64_t hash = stableHash("mac/" + node + '/' + name);
+    const int address[] = {100, 64 + static_cast<int>(hash % 64), static_cast<int>(hash / 64 % 256),
+                           1 + static_cast<int>(hash / 64 / 256 % 254)};
+    std::string mac = "42:01", ip;
+    for (const int byte : address) {
+        char digits[4];
+        std::snprintf(digits, sizeof digits, ":%02x", static_cast<unsigned>(byte) & 0xffU);
+        mac += digits;
+        ip += (ip.empty() ? "" : ".") + std::to_string(byte);
+    }
     const auto text = [](const std::string &value) { return Json{{"string", value}}; };
     const auto yesNo = [](bool value) { return Json{{"bool", value}}; };
     return Json{{"name", isRdma ? name + "rdma0" : name},
                 {"attributes",
                  {{"dra.net/ifName", text(isRdma ? name + "rdma0" : name)},
-                  {"dra.net/mac",
-                   text("42:01:" + hash.substr(0, 2) + ':' + hash.substr(2, 2) + ':' + hash.substr(4, 2) + ':'
-                        + hash.substr(6, 2))},
+                  {"dra.net/mac", text(mac)},
+                  {"dra.net/ipv4", text(ip + "/32")},
                   {"dra.net/pciAddress", text("0000:" + twoDigits(number + 4) + ":00.0")},
                   {"dra.net/mtu", {{"int", 8896}}},
                   {"dra.net/rdma", yesNo(isRdma)},
