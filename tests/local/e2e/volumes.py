@@ -84,19 +84,19 @@ class Volumes:
 
     def buckets_are_folders(self):
         self.target.gcloud("storage", "buckets", "create", f"gs://{BUCKET}", "--location", "us-east5")
-        self.put("models/llama/config.json", "weights of llama")
+        self.put("models/llama/config.json", "weights of llama\n")
         self.pod("stager", "cat /mnt/v/models/llama/config.json; mkdir /mnt/v/out; echo staged > /mnt/v/out/done",
                  BUCKET_VOLUME)
         self.await_field("pod stager", "{.status.phase}", "Succeeded")
-        assert self.target.kubectl("logs", "stager").stdout == "weights of llama"
+        assert self.target.kubectl("logs", "stager").stdout == "weights of llama\n"
         assert self.cat("out/done") == "staged\n"  # at the latest when the pod has ended
 
         self.pod("server", "while ! [ -e /mnt/v/models/later ]; do sleep 0.1; done; cat /mnt/v/models/later; "
                  "echo seen > /mnt/v/seen; sleep 1000", BUCKET_VOLUME)
         self.await_field("pod server", "{.status.phase}", "Running")
-        self.put("models/later", "came later")
+        self.put("models/later", "came later\n")
         self.target.await_true("the pod sees the object",
-                               lambda: self.target.kubectl("logs", "server").stdout == "came later")
+                               lambda: self.target.kubectl("logs", "server").stdout == "came later\n")
         self.target.await_true("its file is an object", lambda: self.cat("seen") == "seen\n")
 
     def claims_name_buckets(self):
@@ -106,7 +106,7 @@ class Volumes:
                  "persistentVolumeClaim: {claimName: bucket-claim, readOnly: true}")
         self.target.await_true("it has ended", lambda: self.field("pod by-claim", "{.status.phase}")
                                in ("Succeeded", "Failed"))
-        assert self.target.kubectl("logs", "by-claim").stdout.startswith("came later")
+        assert self.target.kubectl("logs", "by-claim").stdout.startswith("came later\n")
         names = self.target.gcloud("storage", "ls", "--recursive", f"gs://{BUCKET}").stdout
         assert "refused" not in names, names
 

@@ -187,8 +187,8 @@ std::string AgentStand::events(const std::string &name)
     const auto list = m_client.list(coreV1("events", "default"), of);
     std::string text;
     for (const json &event : list ? list->items : std::vector<json>())
-        text += event.value("reason", "") + ": " + event.value("message", "") + " (" + event["count"].dump()
-            + ")\n";
+        text += event.value("reason", "") + ": " + event.value("message", "") + " ("
+            + event.value("count", json(1)).dump() + ")\n";
     return text;
 }
 

@@ -16,7 +16,7 @@ using namespace tests;
 namespace {
 
 /// Plays podman: notes its command lines, runs the entrypoint as a shell script.
-constexpr const char *scriptedPodman = R"(#!/bin/sh
+constexpr const char *scriptedPodman = R"sh(#!/bin/sh
 here=$(dirname "$0")
 for word in "$@"; do printf '%s\n' "$word"; done >> "$here/lines"
 echo . >> "$here/lines"
@@ -30,12 +30,10 @@ run)
     trap 'echo told to end; exit 7' TERM
     while :; do sleep 0.05; done ;;
 exec) shift; shift; exec "$@" ;;
-kill) kill -9 "$(cat "$here/pid-$2")";
-;
-*) exit 125 ;
-;
+kill) kill -9 "$(cat "$here/pid-$2")" ;;
+*) exit 125 ;;
 esac
-)";
+)sh";
 
 json podmanPod(const std::string &image)
 {
