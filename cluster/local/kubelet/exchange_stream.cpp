@@ -32,7 +32,7 @@ Result<ServerResponse> parsedAnswer(const std::string &text)
     if (error || !parser.is_header_done())
         return fail(ErrorCode::Internal, "an answer to a WebSocket handshake that can't be read");
     ServerResponse answer;
-    answer.status = parser.get().result_int();
+    answer.status = static_cast<int>(parser.get().result_int());
     for (const auto &field : parser.get()) {
         if (field.name() != http::field::content_length && field.name() != http::field::connection)
             answer.headers.emplace_back(field.name_string(), field.value());
