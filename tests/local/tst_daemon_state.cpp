@@ -1,5 +1,6 @@
 #include "cluster/local/daemon/daemon_state.h"
 #include "cluster/local/daemon/environment.h"
+#include "cluster/local/files/whole_files.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -127,8 +128,8 @@ void DaemonStateTest::aFileIsReplacedWholeOrNotAtAll()
     QVERIFY(writeWholeFile(file, "old"));
     QVERIFY(!writeWholeFile(m_paths.root / "none" / "f", "new"));
     QVERIFY(writeWholeFile(file, "new"));
-    QCOMPARE(*readSmallFile(file), std::string("new"));
-    QVERIFY(!readSmallFile(file, 2));
+    QCOMPARE(*readWholeFile(file), std::string("new"));
+    QVERIFY(!readWholeFile(file, 2));
     int files = 0;
     for ([[maybe_unused]] const auto &entry : std::filesystem::directory_iterator(m_paths.root))
         files += entry.is_regular_file() ? 1 : 0;

@@ -1,6 +1,6 @@
 #include "cluster/local/controlplane/api_access.h"
 
-#include "cluster/local/controlplane/private_files.h"
+#include "cluster/local/files/whole_files.h"
 
 #include <algorithm>
 #include <functional>
@@ -104,7 +104,7 @@ std::vector<std::string> ApiAccess::listPaths(const fs::path &folder)
 
 Status ApiAccess::applyDefinition(const fs::path &file, const Deadline &deadline)
 {
-    auto text = readPrivateFile(file);
+    auto text = readWholeFile(file);
     if (!text)
         return tl::unexpected(text.error());
     const auto [group, plural] = groupAndPlural(file);

@@ -1,6 +1,6 @@
 #include "cluster/local/controlplane/certificate_folder.h"
 
-#include "cluster/local/controlplane/private_files.h"
+#include "cluster/local/files/whole_files.h"
 
 namespace cluster::local {
 namespace {
@@ -14,10 +14,10 @@ constexpr const char *authorityKey = "ca.key";
 /// Both files, or NotFound if one is not there.
 Result<PemPair> readPair(const fs::path &certificate, const fs::path &key)
 {
-    auto certificatePem = readPrivateFile(certificate);
+    auto certificatePem = readWholeFile(certificate);
     if (!certificatePem)
         return tl::unexpected(certificatePem.error());
-    auto keyPem = readPrivateFile(key);
+    auto keyPem = readWholeFile(key);
     if (!keyPem)
         return tl::unexpected(keyPem.error());
     return PemPair{std::move(*certificatePem), std::move(*keyPem)};
@@ -26,9 +26,9 @@ Result<PemPair> readPair(const fs::path &certificate, const fs::path &key)
 /// The key first: a certificate without its key would look finished.
 Status writePair(const fs::path &certificate, const fs::path &key, const PemPair &pem)
 {
-    if (auto written = writePrivateFile(key, pem.key); !written)
+    if (auto written = writeWholeFile(key, pem.key); !written)
         return written;
-    return writePrivateFile(certificate, pem.certificate);
+    return writeWholeFile(certificate, pem.certificate);
 }
 
 bool isFresh(const std::string &certificatePem, CertificateTime now)

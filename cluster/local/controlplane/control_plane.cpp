@@ -6,6 +6,7 @@
 #include "cluster/local/controlplane/control_plane_programs.h"
 #include "cluster/local/controlplane/process_supervisor.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -29,14 +30,16 @@ public:
         m_options.ray = m_options.ray && m_options.controllers;
     }
 
-    Result<ControlPlaneEndpoint> start(const StageHandler &onStage, const CancelToken &cancel);
+    Result<ControlPlaneEndpoint> start(const StageHandler &onStage, const CancelToken &cancel,
+                                       const EndpointHandler &onServing);
     Status enableRay(const CancelToken &cancel);
+    Status startRayOperator();
     void stop();
     ControlPlaneState state() const;
 
 private:
     Status bringUp(const ControlPlaneEndpoint &endpoint, const StageHandler &onStage,
-                   const CancelToken &cancel);
+                   const CancelToken &cancel, const EndpointHandler &onServing);
     Status startControllers(ApiAccess &api, const StageHandler &onStage, const CancelToken &cancel,
                             const Deadline &deadline);
     Status startRay(ApiAccess &api, const CancelToken &cancel, const Deadline &deadline);
@@ -61,7 +64,8 @@ void ControlPlane::Impl::setStage(Stage stage)
     m_stage = stage;
 }
 
-Result<ControlPlaneEndpoint> ControlPlane::Impl::start(const StageHandler &onStage, const CancelToken &cancel)
+Result<ControlPlaneEndpoint> ControlPlane::Impl::start(const StageHandler &onStage, const CancelToken &cancel,
+                                                       const EndpointHandler &onServing)
 {
     auto programs = findControlPlanePrograms({m_options.programs}, m_options.controllers, m_options.ray);
     if (!programs)
@@ -79,7 +83,7 @@ Result<ControlPlaneEndpoint> ControlPlane::Impl::start(const StageHandler &onSta
         m_stage = Stage::Starting;
         m_supervisor = std::make_shared<ProcessSupervisor>(m_onEvent);
     }
-    if (auto up = bringUp(*endpoint, onStage, cancel); !up) {
+    if (auto up = bringUp(*endpoint, onStage, cancel, onServing); !up) {
         stop();
         return tl::unexpected(up.error());
     }
@@ -88,7 +92,7 @@ Result<ControlPlaneEndpoint> ControlPlane::Impl::start(const StageHandler &onSta
 }
 
 Status ControlPlane::Impl::bringUp(const ControlPlaneEndpoint &endpoint, const StageHandler &onStage,
-                                   const CancelToken &cancel)
+                                   const CancelToken &cancel, const EndpointHandler &onServing)
 {
     const Deadline deadline = Deadline::after(m_options.startTimeout);
     const auto say = [&onStage](const char *text) {
@@ -103,6 +107,8 @@ Status ControlPlane::Impl::bringUp(const ControlPlaneEndpoint &endpoint, const S
     ApiAccess api(endpoint);
     if (auto ready = waitFor("kube-apiserver", api, "/readyz", cancel, deadline); !ready)
         return ready;
+    if (onServing)
+        onServing(endpoint);
     if (!m_options.controllers)
         return {};
     say("starting the controllers and the scheduler");
@@ -136,7 +142,19 @@ Status ControlPlane::Impl::startRay(ApiAccess &api, const CancelToken &cancel, c
         if (auto served = waitFor(path, api, path + "?limit=1", cancel, deadline); !served)
             return served;
     }
-    return add(rayOperatorLine());
+    return m_options.rayOperatorOnDemand ? Status{} : add(rayOperatorLine());
+}
+
+Status ControlPlane::Impl::startRayOperator()
+{
+    const ControlPlaneState now = state();
+    if (now.stage != Stage::Running || !m_options.ray)
+        return fail(ErrorCode::FailedPrecondition,
+                    "the control plane of " + m_options.name + " does not run with Ray's kinds");
+    const ProgramLine line = rayOperatorLine();
+    const bool isThere = std::ranges::any_of(
+        now.processes, [&](const ProcessState &process) { return process.name == line.name; });
+    return isThere ? Status{} : add(line);
 }
 
 Status ControlPlane::Impl::enableRay(const CancelToken &cancel)
@@ -249,9 +267,15 @@ ControlPlane::~ControlPlane()
     stop();
 }
 
-Result<ControlPlaneEndpoint> ControlPlane::start(const StageHandler &onStage, const CancelToken &cancel)
+Result<ControlPlaneEndpoint> ControlPlane::start(const StageHandler &onStage, const CancelToken &cancel,
+                                                 const EndpointHandler &onServing)
 {
-    return m_impl->start(onStage, cancel);
+    return m_impl->start(onStage, cancel, onServing);
+}
+
+Status ControlPlane::startRayOperator()
+{
+    return m_impl->startRayOperator();
 }
 
 Status ControlPlane::enableRay(const CancelToken &cancel)

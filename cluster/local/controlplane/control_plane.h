@@ -33,6 +33,7 @@ struct ControlPlaneOptions
     std::vector<ControlPlaneToken> tokens; ///< besides the admin token, which start() makes and keeps
     bool controllers = true; ///< kube-controller-manager and kube-scheduler too
     bool ray = true; ///< KubeRay's CRDs and operator too, as GKE's add-on RayOperator (needs controllers)
+    bool rayOperatorOnDemand = false; ///< its CRDs only; startRayOperator() when there is an object for it
     std::chrono::seconds startTimeout{300}; ///< a busy machine may need minutes;
 };
 
@@ -85,12 +86,13 @@ struct ControlPlaneState
 /// back-off. They end with this process (also when it is killed), and what was acknowledged stays on the
 /// disk.
 ///
-/// start(), enableRay() and stop() block and may be called from any one thread at a time; the other members
-/// from any thread.
+/// start(), enableRay(), startRayOperator() and stop() block and may be called from any one thread at a time;
+/// the other members from any thread.
 class ControlPlane
 {
 public:
     using StageHandler = std::function<void(const std::string &)>; ///< "starting etcd", ...: for a person
+    using EndpointHandler = std::function<void(const ControlPlaneEndpoint &)>;
     using EventHandler = std::function<void(const ProcessEvent &)>; ///< on the supervising thread: be quick,
                                                                     ///< call nothing here
 
@@ -103,11 +105,17 @@ public:
     /// Errors: FailedPrecondition (a program is missing; another process runs this folder; no memory of
     /// ports), DeadlineExceeded (not ready in time), Cancelled, Unavailable (a program ended at once; the
     /// text has its last words). After an error nothing of it runs.
-    Result<ControlPlaneEndpoint> start(const StageHandler &onStage = {}, const CancelToken &cancel = {});
+    /// `onServing` is called from inside as soon as /readyz is: the controllers start meanwhile.
+    Result<ControlPlaneEndpoint> start(const StageHandler &onStage = {}, const CancelToken &cancel = {},
+                                       const EndpointHandler &onServing = {});
 
     /// Adds KubeRay's CRDs and operator to one that runs without (the add-on was switched on later); with
     /// them: nothing to do. Errors as of start(); the rest goes on running.
     Status enableRay(const CancelToken &cancel = {});
+
+    /// With rayOperatorOnDemand: starts it if it does not run yet. FailedPrecondition without `ray`, or while
+    /// the control plane does not run.
+    Status startRayOperator();
 
     /// Asks the programs to end, last started first, and waits; one that does not is killed. Returns with
     /// none left.

@@ -2,7 +2,7 @@
 
 #include "cluster/local/controlplane/certificate_folder.h"
 #include "cluster/local/controlplane/control_plane_config.h"
-#include "cluster/local/controlplane/private_files.h"
+#include "cluster/local/files/whole_files.h"
 
 #include <array>
 #include <charconv>
@@ -46,7 +46,7 @@ std::uint16_t tryPort(std::uint16_t wanted)
 
 std::uint16_t keptPort(const fs::path &file)
 {
-    const auto text = readPrivateFile(file);
+    const auto text = readWholeFile(file);
     std::uint16_t port = 0;
     if (text)
         std::from_chars(text->data(), text->data() + text->size(), port);
@@ -68,7 +68,7 @@ Result<std::uint16_t> choosePort(const fs::path &file)
     if (port == 0)
         return fail(ErrorCode::ResourceExhausted,
                     std::string("no free port on 127.0.0.1: ") + std::strerror(errno));
-    if (auto written = writePrivateFile(file, std::to_string(port) + "\n"); !written)
+    if (auto written = writeWholeFile(file, std::to_string(port) + "\n"); !written)
         return tl::unexpected(written.error());
     return port;
 }
@@ -76,7 +76,7 @@ Result<std::uint16_t> choosePort(const fs::path &file)
 /// 256 random bits that stay the same for this folder.
 Result<std::string> keptToken(const fs::path &file)
 {
-    if (auto kept = readPrivateFile(file); kept && !kept->empty())
+    if (auto kept = readWholeFile(file); kept && !kept->empty())
         return kept->substr(0, kept->find('\n'));
     std::array<unsigned char, 32> bytes{};
     if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1)
@@ -87,7 +87,7 @@ Result<std::string> keptToken(const fs::path &file)
         token += digits[byte >> 4];
         token += digits[byte & 15];
     }
-    if (auto written = writePrivateFile(file, token + "\n"); !written)
+    if (auto written = writeWholeFile(file, token + "\n"); !written)
         return tl::unexpected(written.error());
     return token;
 }
@@ -135,7 +135,7 @@ Status writeClients(const ControlPlaneOptions &options, const CertificateFolder 
             continue;
         const std::string text = kubeconfigText(url, folder.authorityFile().string(),
                                                 files->certificateFile.string(), files->keyFile.string());
-        if (auto written = writePrivateFile(options.dir / client.kubeconfig, text); !written)
+        if (auto written = writeWholeFile(options.dir / client.kubeconfig, text); !written)
             return written;
     }
     return {};
@@ -148,9 +148,9 @@ Status writeConfiguration(const ControlPlaneOptions &options, const std::string 
     const auto text = tokenFileText(tokens);
     if (!text)
         return tl::unexpected(text.error());
-    if (auto written = writePrivateFile(options.dir / "tokens.csv", *text); !written)
+    if (auto written = writeWholeFile(options.dir / "tokens.csv", *text); !written)
         return written;
-    return writePrivateFile(options.dir / "egress.yaml", egressSelectorText(options.egressSocket));
+    return writeWholeFile(options.dir / "egress.yaml", egressSelectorText(options.egressSocket));
 }
 
 Status makeFolders(const fs::path &dir)

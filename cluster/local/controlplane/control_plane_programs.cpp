@@ -1,6 +1,9 @@
 #include "cluster/local/controlplane/control_plane_programs.h"
 
+#include "cluster/local/files/whole_files.h"
+
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -52,6 +55,20 @@ std::vector<std::string> missingIn(const fs::path &folder, const std::vector<std
     return missing;
 }
 
+/// What packaging/setup/controlplane.sh does at the moment: "kube-apiserver (2 of 5): 300 packages". Empty:
+/// nothing. It says something new every two seconds.
+std::string buildProgress(const fs::path &root)
+{
+    constexpr std::chrono::seconds lately{30};
+    std::error_code error;
+    const auto written = fs::last_write_time(root / "status", error);
+    if (error || fs::file_time_type::clock::now() - written > lately)
+        return {};
+    const auto text = readWholeFile(root / "status", 4096);
+    const std::string line = text ? text->substr(0, text->find('\n')) : std::string();
+    return line == "done" ? std::string() : line;
+}
+
 } // namespace
 
 std::vector<fs::path> controlPlaneFolders(const fs::path &ownProgram)
@@ -90,6 +107,11 @@ Result<fs::path> findControlPlanePrograms(const std::vector<fs::path> &folders, 
     std::string list;
     for (const std::string &name : fewestMissing)
         list += (list.empty() ? "" : ", ") + name;
+    const std::string progress = buildProgress(userCache() / "controlplane");
+    if (!progress.empty())
+        return fail(ErrorCode::FailedPrecondition,
+                    "a local cluster needs the real control plane, which is still being built here (missing: "
+                        + list + "; now: " + progress + ")");
     return fail(
         ErrorCode::FailedPrecondition,
         "a local cluster needs the real control plane, and these programs of it are not here: " + list

@@ -1,5 +1,7 @@
 #include "cluster/local/daemon/daemon_state.h"
 
+#include "cluster/local/files/whole_files.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -45,7 +47,7 @@ bool DaemonLock::isHeld(const LocalPaths &paths)
 
 int DaemonLock::holder(const LocalPaths &paths)
 {
-    const Result<std::string> text = readSmallFile(paths.lock());
+    const Result<std::string> text = readWholeFile(paths.lock());
     return text && isHeld(paths) ? std::atoi(text->c_str()) : 0;
 }
 
@@ -65,7 +67,7 @@ Status writeDaemonState(const LocalPaths &paths, const DaemonState &state)
 
 std::optional<DaemonState> readDaemonState(const LocalPaths &paths)
 {
-    const Result<std::string> text = readSmallFile(paths.daemonState());
+    const Result<std::string> text = readWholeFile(paths.daemonState());
     if (!text)
         return std::nullopt;
     try {
@@ -79,7 +81,7 @@ std::optional<DaemonState> readDaemonState(const LocalPaths &paths)
 
 Result<std::string> tokenOf(const LocalPaths &paths)
 {
-    if (Result<std::string> kept = readSmallFile(paths.token())) {
+    if (Result<std::string> kept = readWholeFile(paths.token())) {
         while (!kept->empty() && kept->back() == '\n')
             kept->pop_back();
         // What can't be a header's value can't be what was written here: it is replaced.

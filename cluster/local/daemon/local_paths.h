@@ -37,11 +37,4 @@ struct LocalPaths
 /// root belongs to somebody else or others may write to it).
 [[nodiscard]] Status makeFolders(const LocalPaths &paths);
 
-/// Replaces a file by way of a new one beside it, mode 0600: after a crash it is the old or the new one.
-[[nodiscard]] Status writeWholeFile(const std::filesystem::path &path, std::string_view text);
-
-/// Errors: NotFound, PermissionDenied, ResourceExhausted (over `limit` bytes).
-[[nodiscard]] Result<std::string> readSmallFile(const std::filesystem::path &path,
-                                                std::size_t limit = std::size_t{1} << 20);
-
 } // namespace cluster::local
