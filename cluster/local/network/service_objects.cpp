@@ -39,6 +39,20 @@ std::vector<ServiceFacts::Port> tcpPorts(const Json &list)
     return ports;
 }
 
+std::vector<std::string> otherPorts(const Json &list)
+{
+    std::vector<std::string> ports;
+    if (!list.is_array())
+        return ports;
+    for (const Json &entry : list) {
+        const std::string protocol = text(entry, "protocol");
+        const Json &number = member(entry, "port");
+        if (!protocol.empty() && protocol != "TCP" && number.is_number_integer())
+            ports.push_back(std::to_string(number.get<std::int64_t>()) + "/" + protocol);
+    }
+    return ports;
+}
+
 } // namespace
 
 ServiceFacts readService(const Json &service)
@@ -51,7 +65,9 @@ ServiceFacts readService(const Json &service)
     facts.clusterIp = Ipv4::parse(text(spec, "clusterIP")); // "None" and "" are no addresses
     if (text(spec, "type") == "ExternalName")
         facts.externalName = text(spec, "externalName");
+    facts.uid = text(metadata, "uid");
     facts.ports = tcpPorts(member(spec, "ports"));
+    facts.otherPorts = otherPorts(member(spec, "ports"));
     return facts;
 }
 

@@ -24,7 +24,9 @@ struct ServiceFacts
     std::string name;
     std::optional<Ipv4> clusterIp; ///< None: headless or ExternalName.
     std::string externalName;
+    std::string uid;
     std::vector<Port> ports; ///< TCP only.
+    std::vector<std::string> otherPorts; ///< "53/UDP": what is not forwarded.
 
     friend bool operator==(const ServiceFacts &, const ServiceFacts &) = default;
 };

@@ -3,6 +3,7 @@
 #include "cluster/local/network/join_set.h"
 #include "cluster/local/network/service_table.h"
 #include "cluster/local/network/tcp_dialer.h"
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -22,22 +23,42 @@ constexpr std::chrono::milliseconds acceptPause{100}; // when the process has no
 
 using Key = std::pair<Ipv4, std::uint16_t>;
 
+/// What is in the way, and what helps.
+std::string openFailure(const tcp::endpoint &endpoint, const boost::system::error_code &error)
+{
+    std::string text = "port " + std::to_string(endpoint.port())
+        + " is not forwarded: " + endpoint.address().to_string() + ":" + std::to_string(endpoint.port())
+        + " can't be opened (" + error.message() + "). ";
+    if (error == boost::system::errc::permission_denied)
+        text
+            += "Only root may open ports below 1024 (or all, by sysctl net.ipv4.ip_unprivileged_port_start); "
+               "give the Service a port from 1024 on. ";
+    return text + "kubectl port-forward and the API server's proxy reach it all the same";
+}
+
 } // namespace
 
 struct ServicePorts::Private : std::enable_shared_from_this<ServicePorts::Private>
 {
-    Private(asio::io_context &context, ServiceTable &table) : io(context), services(table) {}
+    Private(asio::io_context &context, ServiceTable &table, ProblemHandler handler)
+        : io(context), services(table), onProblem(std::move(handler))
+    {
+    }
 
     asio::io_context &io;
     ServiceTable &services;
     std::map<Key, std::shared_ptr<tcp::acceptor>> acceptors;
-    std::map<Key, std::string> problems;
+    const ProblemHandler onProblem;
+    std::map<Key, ServiceProblem> problems; ///< of ports that could not be opened
+    std::vector<ServiceProblem> otherProtocols;
     JoinSet joins;
     std::size_t dialling = 0;
     bool isClosed = false;
 
     void update();
+    void updateOtherProtocols();
     void open(const ServicePort &port);
+    void say(const Key &key, ServiceProblem problem);
     void accept(const Key &key, const std::shared_ptr<tcp::acceptor> &acceptor);
     void connected(const Key &key, tcp::socket socket);
     void close();
@@ -63,6 +84,26 @@ void ServicePorts::Private::update()
         if (!acceptors.contains(key))
             open(port);
     }
+    updateOtherProtocols();
+}
+
+void ServicePorts::Private::updateOtherProtocols()
+{
+    auto now = services.portsOfOtherProtocols();
+    for (const ServiceProblem &problem : now) {
+        if (onProblem && std::ranges::find(otherProtocols, problem) == otherProtocols.end())
+            onProblem(problem);
+    }
+    otherProtocols = std::move(now);
+}
+
+void ServicePorts::Private::say(const Key &key, ServiceProblem problem)
+{
+    const auto known = problems.find(key);
+    const bool isNew = known == problems.end() || known->second != problem;
+    problems[key] = problem;
+    if (isNew && onProblem)
+        onProblem(problem);
 }
 
 void ServicePorts::Private::open(const ServicePort &port)
@@ -79,8 +120,7 @@ void ServicePorts::Private::open(const ServicePort &port)
     if (!error)
         acceptor->listen(asio::socket_base::max_listen_connections, error);
     if (error) {
-        problems[key] = "service " + port.service + " can't be reached from this machine at "
-            + endpoint.address().to_string() + ":" + std::to_string(port.port) + ": " + error.message();
+        say(key, services.problemOf(port.clusterIp, openFailure(endpoint, error)));
         return;
     }
     problems.erase(key);
@@ -142,8 +182,8 @@ void ServicePorts::Private::close()
     joins.closeAll();
 }
 
-ServicePorts::ServicePorts(asio::io_context &io, ServiceTable &services)
-    : m_p(std::make_shared<Private>(io, services))
+ServicePorts::ServicePorts(asio::io_context &io, ServiceTable &services, ProblemHandler onProblem)
+    : m_p(std::make_shared<Private>(io, services, std::move(onProblem)))
 {
     services.onChanged([self = m_p->weak_from_this(), &io] {
         asio::post(io, [self] {
@@ -160,12 +200,12 @@ ServicePorts::~ServicePorts()
     m_p->close();
 }
 
-std::vector<std::string> ServicePorts::problems() const
+std::vector<ServiceProblem> ServicePorts::problems() const
 {
-    std::vector<std::string> lines;
-    for (const auto &[key, line] : m_p->problems)
-        lines.push_back(line);
-    return lines;
+    std::vector<ServiceProblem> all = m_p->otherProtocols;
+    for (const auto &[key, problem] : m_p->problems)
+        all.push_back(problem);
+    return all;
 }
 
 std::size_t ServicePorts::listening() const

@@ -299,6 +299,37 @@ std::vector<ServicePort> ServiceTable::ports() const
     return ports;
 }
 
+std::vector<ServiceProblem> ServiceTable::portsOfOtherProtocols() const
+{
+    std::vector<ServiceProblem> problems;
+    const std::lock_guard lock(m_p->mutex);
+    for (const auto &[name, entry] : m_p->entries) {
+        if (!entry.service || !entry.service->clusterIp)
+            continue;
+        for (const std::string &port : entry.service->otherPorts)
+            problems.push_back(
+                {name.nameSpace, name.name, entry.service->uid,
+                 "port " + port
+                     + " is not forwarded: the local target joins TCP only. A headless Service "
+                       "(clusterIP: None) leads to the pods themselves, with any protocol"});
+    }
+    return problems;
+}
+
+ServiceProblem ServiceTable::problemOf(Ipv4 clusterIp, std::string text) const
+{
+    ServiceProblem problem;
+    problem.text = std::move(text);
+    const std::lock_guard lock(m_p->mutex);
+    const auto name = m_p->byClusterIp.find(clusterIp);
+    if (name == m_p->byClusterIp.end())
+        return problem;
+    problem.nameSpace = name->second.nameSpace;
+    problem.name = name->second.name;
+    problem.uid = m_p->entries.at(name->second).service->uid;
+    return problem;
+}
+
 void ServiceTable::onChanged(std::function<void()> changed)
 {
     const std::lock_guard lock(m_p->changedMutex);

@@ -22,6 +22,17 @@ struct ServicePort
     friend auto operator<=>(const ServicePort &, const ServicePort &) = default;
 };
 
+/// What a Service asks for and does not get here.
+struct ServiceProblem
+{
+    std::string nameSpace;
+    std::string name;
+    std::string uid;
+    std::string text; ///< for a person: which port, why, and what to do
+
+    friend auto operator<=>(const ServiceProblem &, const ServiceProblem &) = default;
+};
+
 /// What kube-proxy and the cluster's DNS know: Services and their EndpointSlices. Fed with the objects of two
 /// watches (ServiceWatch does that); answers which endpoint a connection goes to. Callable from any thread.
 class ServiceTable
@@ -58,6 +69,11 @@ public:
 
     /// All TCP ports of Services with a ClusterIP, sorted.
     [[nodiscard]] std::vector<ServicePort> ports() const;
+
+    /// Ports of Services with a ClusterIP that are not TCP: nobody forwards them. Sorted.
+    [[nodiscard]] std::vector<ServiceProblem> portsOfOtherProtocols() const;
+    /// Namespace, name and uid of a Service, for a problem with it; empty ones if none has this ClusterIP.
+    [[nodiscard]] ServiceProblem problemOf(Ipv4 clusterIp, std::string text) const;
 
     /// Called after each change of what `ports()` or `hostsText()` say, on the thread that made it. One at a
     /// time; an empty function ends it, and on return none is running.
