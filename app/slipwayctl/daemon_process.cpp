@@ -2,6 +2,7 @@
 
 #include "app/slipwayctl/local_engine.h"
 #include "cluster/local/daemon/daemon_client.h"
+#include "cluster/local/files/whole_files.h"
 
 #include <cerrno>
 #include <chrono>
@@ -65,7 +66,7 @@ Result<pid_t> spawn(std::vector<std::string> arguments, int log)
 /// The last line that was logged after `from` bytes.
 std::string lastWords(const LocalPaths &paths, std::size_t from)
 {
-    const Result<std::string> log = cluster::local::readSmallFile(paths.daemonLog(), std::size_t{64} << 20);
+    const Result<std::string> log = cluster::local::readWholeFile(paths.daemonLog(), std::size_t{64} << 20);
     std::string text = log && log->size() > from ? log->substr(from) : "";
     while (!text.empty() && text.back() == '\n')
         text.pop_back();

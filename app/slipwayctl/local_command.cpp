@@ -3,10 +3,13 @@
 #include "app/slipwayctl/daemon_process.h"
 #include "cluster/local/daemon/environment.h"
 
+#include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <vector>
 
 namespace slipwayctl {
 
@@ -20,7 +23,50 @@ struct StartOptions
     int port = 0;
     double speed = 0;
     bool allowsProcesses = false;
+    bool allowsPodman = false;
+    std::int64_t stopIdle = 0; ///< seconds
 };
+
+std::vector<std::string> daemonArguments(const LocalPaths &paths, const StartOptions &options)
+{
+    std::vector<std::string> arguments = {"--dir", paths.root.string()};
+    if (options.port > 0)
+        arguments.insert(arguments.end(), {"--port", std::to_string(options.port)});
+    if (options.speed > 0)
+        arguments.insert(arguments.end(), {"--speed", std::to_string(options.speed)});
+    if (options.allowsProcesses)
+        arguments.emplace_back("--allow-processes");
+    if (options.allowsPodman)
+        arguments.emplace_back("--allow-podman");
+    if (options.stopIdle > 0)
+        arguments.insert(arguments.end(), {"--stop-idle", std::to_string(options.stopIdle) + "s"});
+    return arguments;
+}
+
+/// What was asked for and is not so with the one that runs; empty: nothing.
+std::string otherSettings(const StartOptions &options, const cluster::local::DaemonClient &daemon)
+{
+    std::vector<std::string> others;
+    if (options.port > 0 && options.port != daemon.state().port)
+        others.push_back("its port is " + std::to_string(daemon.state().port));
+    const auto status = daemon.ask("GET", "status");
+    const nlohmann::json settings
+        = status ? status->value("settings", nlohmann::json::object()) : nlohmann::json::object();
+    constexpr double nearly = 1e-6;
+    const double speed = settings.value("speed", options.speed);
+    if (options.speed > 0 && std::abs(speed - options.speed) > nearly * speed)
+        others.push_back("its speed is " + nlohmann::json(speed).dump());
+    if (options.allowsProcesses && !settings.value("allowProcesses", true))
+        others.emplace_back("it does not allow processes");
+    const std::int64_t stopIdle = settings.value("stopIdleSeconds", options.stopIdle);
+    if (options.stopIdle > 0 && stopIdle != options.stopIdle)
+        others.push_back(stopIdle == 0 ? std::string("its clusters never fall asleep")
+                                       : "its clusters fall asleep after " + shortTime(stopIdle));
+    std::string text;
+    for (const std::string &other : others)
+        text += (text.empty() ? "" : ", ") + other;
+    return text;
+}
 
 void start(CommandContext &context, const StartOptions &options)
 {
@@ -33,28 +79,34 @@ void start(CommandContext &context, const StartOptions &options)
         return report(context, made.error());
     const bool ranAlready = isServing(*paths, http);
     if (!ranAlready) {
-        std::vector<std::string> arguments = {"--dir", paths->root.string()};
-        if (options.port > 0)
-            arguments.insert(arguments.end(), {"--port", std::to_string(options.port)});
-        if (options.speed > 0)
-            arguments.insert(arguments.end(), {"--speed", std::to_string(options.speed)});
-        if (options.allowsProcesses)
-            arguments.emplace_back("--allow-processes");
-        if (const auto started = startDaemon(context.programPath, *paths, arguments, http, cancel); !started)
+        const auto started
+            = startDaemon(context.programPath, *paths, daemonArguments(*paths, options), http, cancel);
+        if (!started)
             return report(context, started.error());
     }
     const auto daemon = runningDaemon(context, http);
     if (!daemon)
         return;
+    if (const std::string others = ranAlready ? otherSettings(options, *daemon) : ""; !others.empty())
+        return report(context,
+                      {ErrorCode::FailedPrecondition,
+                       "the local target runs already at " + daemon->state().url()
+                           + " and was left as it is: " + others
+                           + ". 'slipwayctl local stop' first, then start it as you want it"});
+    const auto status = daemon->ask("GET", "status");
+    const std::string missing = status ? status->value("missing", "") : "";
     if (context.wantsJson) {
         printJson({{"url", daemon->state().url()},
                    {"pid", daemon->state().pid},
                    {"directory", paths->root.string()},
-                   {"ranAlready", ranAlready}});
+                   {"ranAlready", ranAlready},
+                   {"missing", missing}});
         return;
     }
     print(std::string("The local target ") + (ranAlready ? "runs already at " : "runs at ")
           + daemon->state().url() + "\n");
+    if (!missing.empty())
+        print("But " + missing + ".\n");
     remark(context, "For gcloud, kubectl and curl in this shell:  eval \"$(slipwayctl local env)\"");
 }
 
@@ -92,7 +144,7 @@ void reset(CommandContext &context, bool isSure)
         return report(context, stopped.error());
     // Only what is the target's own: the folder may be one that the user named.
     std::error_code error;
-    for (const char *name : {"run", "tls", "clusters", "buckets", "gcloud", "token", "kubeconfig",
+    for (const char *name : {"run", "tls", "clusters", "buckets", "gcloud", "token", "kubeconfig", "metrics",
                              "gcp.sqlite", "gcp.sqlite-wal", "gcp.sqlite-shm", "slipwayd.log"}) {
         std::filesystem::remove_all(paths->root / name, error);
         if (error)
@@ -184,6 +236,15 @@ void addLocalCommands(CLI::App &app, CommandContext &context)
         ->check(CLI::Range(1.0, 100000.0));
     starting->add_flag("--allow-processes", options->allowsProcesses,
                        "Let containers that nothing stands in for run their own command on this machine");
+    starting->add_flag("--allow-podman", options->allowsPodman,
+                       "Let containers that nothing stands in for run in podman, if that is installed");
+    starting
+        ->add_option("--stop-idle", options->stopIdle,
+                     "Put clusters to sleep that nobody talks to and that run no pods for this long, such as "
+                     "30m; the next client wakes them (default: never)")
+        ->transform(
+            CLI::AsNumberWithUnit(std::map<std::string, std::int64_t>{{"s", 1}, {"m", 60}, {"h", 3600}},
+                                  CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
     starting->callback([&context, options] { start(context, *options); });
 
     local->add_subcommand("stop", "Stop it; clusters and buckets stay")->callback([&context] {

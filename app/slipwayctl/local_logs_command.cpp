@@ -1,9 +1,11 @@
 #include "app/slipwayctl/local_command.h"
+#include "cluster/local/files/whole_files.h"
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -29,8 +31,48 @@ struct LogsOptions
 struct NamedLog
 {
     std::string name;
+    std::string other; ///< the same with the cluster's internal id
     fs::path path;
 };
+
+struct KeptName
+{
+    std::string name;
+    std::string location;
+};
+
+/// What the cluster in a folder is called; its folder's name where that can't be read.
+KeptName nameOf(const fs::path &folder)
+{
+    const auto text = cluster::local::readWholeFile(folder / "cluster.json");
+    const nlohmann::json record = text ? nlohmann::json::parse(*text, nullptr, false) : nlohmann::json();
+    const auto spec = record.is_object() ? record.find("spec") : record.end();
+    if (!record.is_object() || spec == record.end() || !spec->is_object())
+        return {folder.filename().string(), ""};
+    const auto word = [&spec](const char *key) {
+        const auto found = spec->find(key);
+        return found != spec->end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    const std::string name = word("name");
+    return {name.empty() ? folder.filename().string() : name, word("location")};
+}
+
+/// By folder: the clusters' names, with their location behind an @ where two have the same.
+std::map<fs::path, std::string> clusterNames(const LocalPaths &paths)
+{
+    std::map<fs::path, KeptName> kept;
+    std::map<std::string, int> count;
+    std::error_code error;
+    for (const auto &entry : fs::directory_iterator(paths.clusters(), error)) {
+        KeptName name = nameOf(entry.path());
+        ++count[name.name];
+        kept.emplace(entry.path(), std::move(name));
+    }
+    std::map<fs::path, std::string> names;
+    for (const auto &[folder, name] : kept)
+        names[folder] = name.name + (count[name.name] > 1 ? "@" + name.location : "");
+    return names;
+}
 
 /// "slipwayd", and "CLUSTER/PROCESS" for each process of a control plane.
 std::vector<NamedLog> allLogs(const LocalPaths &paths)
@@ -38,13 +80,14 @@ std::vector<NamedLog> allLogs(const LocalPaths &paths)
     std::vector<NamedLog> logs;
     std::error_code error;
     if (fs::exists(paths.daemonLog(), error))
-        logs.push_back({"slipwayd", paths.daemonLog()});
-    for (const auto &cluster : fs::directory_iterator(paths.clusters(), error)) {
+        logs.push_back({"slipwayd", "slipwayd", paths.daemonLog()});
+    for (const auto &[folder, name] : clusterNames(paths)) {
         std::error_code inner;
-        for (const auto &file : fs::directory_iterator(cluster.path() / "logs", inner)) {
+        for (const auto &file : fs::directory_iterator(folder / "logs", inner)) {
+            const std::string process = file.path().stem().string();
             if (file.path().extension() == ".log")
                 logs.push_back(
-                    {cluster.path().filename().string() + "/" + file.path().stem().string(), file.path()});
+                    {name + "/" + process, folder.filename().string() + "/" + process, file.path()});
         }
     }
     std::ranges::sort(logs, {}, &NamedLog::name);
@@ -111,7 +154,8 @@ void logs(CommandContext &context, const LogsOptions &options)
         return;
     const std::vector<NamedLog> all = allLogs(*paths);
     const std::string &wanted = options.name.empty() ? "slipwayd" : options.name;
-    const auto found = std::ranges::find(all, wanted, &NamedLog::name);
+    const auto found = std::ranges::find_if(
+        all, [&wanted](const NamedLog &log) { return log.name == wanted || log.other == wanted; });
     if (found != all.end())
         return show(context, *found, options);
     std::string names;
@@ -146,7 +190,8 @@ void addLocalLogsCommand(CLI::App &local, CommandContext &context)
     const auto options = std::make_shared<LogsOptions>();
     const auto isList = std::make_shared<bool>(false);
     CLI::App *command = local.add_subcommand("logs", "Print a log of slipwayd or of a control plane");
-    command->add_option("NAME", options->name, "slipwayd (the default) or CLUSTER/PROCESS");
+    command->add_option("NAME", options->name,
+                        "slipwayd (the default) or CLUSTER/PROCESS, such as c1/kube-apiserver");
     command->add_option("-n,--lines", options->lines, "How many of the last lines")
         ->check(CLI::NonNegativeNumber);
     command->add_flag("-f,--follow", options->follow, "Go on with what is added");

@@ -38,15 +38,33 @@ std::string table(const std::vector<std::vector<std::string>> &rows)
     return text;
 }
 
+/// How it was started, where that differs from what is usual.
+std::string settingsText(const json &settings)
+{
+    std::string text;
+    if (const std::int64_t idle = settings.value("stopIdleSeconds", std::int64_t{0}); idle > 0)
+        text += "Clusters without use fall asleep after " + shortTime(idle) + ".\n";
+    if (settings.value("allowProcesses", false))
+        text += "Containers may run their own commands on this machine.\n";
+    return text;
+}
+
 std::string clusterText(const json &cluster)
 {
-    std::string text = "\n" + cluster.value("name", "") + " (" + cluster.value("project", "") + ", "
-        + cluster.value("location", "") + "): " + cluster.value("state", "");
+    const std::string location = cluster.value("location", "");
+    std::string text = "\n" + cluster.value("name", "")
+        + (location.empty() ? "" : " (" + cluster.value("project", "") + ", " + location + ")") + ": "
+        + cluster.value("state", "");
+    if (location.empty()) // its record can't be read
+        return text + "\n  " + cluster.value("message", "") + "\n";
     if (const std::string endpoint = cluster.value("endpoint", ""); !endpoint.empty())
         text += " at https://" + endpoint;
     text += ", " + std::to_string(cluster.value("nodes", 0)) + " nodes, " + megabytes(cluster) + "\n";
     if (const std::string message = cluster.value("message", ""); !message.empty())
         text += "  " + message + "\n";
+    if (cluster.value("state", "") == "asleep")
+        text += "  Its control plane is stopped, its state kept. The next client wakes it, which takes some "
+                "seconds;\n  if kubectl says 'TLS handshake timeout' (it waits for 10 s), say it again.\n";
     std::vector<std::vector<std::string>> rows = {{"  PROCESS", "STATE", "PID", "RESTARTS", "MEMORY"}};
     for (const json &process : cluster.value("processes", json::array()))
         rows.push_back({"  " + process.value("name", ""), process.value("state", ""),
@@ -87,6 +105,7 @@ void status(CommandContext &context)
         + std::to_string(daemon->state().pid) + ", " + megabytes(*answer) + "\n";
     if (const std::string missing = answer->value("missing", ""); !missing.empty())
         text += missing + "\n";
+    text += settingsText(answer->value("settings", json::object()));
     const json clusters = answer->value("clusters", json::array());
     for (const json &cluster : clusters)
         text += clusterText(cluster);
@@ -94,6 +113,15 @@ void status(CommandContext &context)
 }
 
 } // namespace
+
+std::string shortTime(std::int64_t seconds)
+{
+    constexpr std::int64_t minute = 60;
+    constexpr std::int64_t hour = 60 * minute;
+    if (seconds % hour == 0)
+        return std::to_string(seconds / hour) + " h";
+    return seconds % minute == 0 ? std::to_string(seconds / minute) + " min" : std::to_string(seconds) + " s";
+}
 
 void addLocalStatusCommand(CLI::App &local, CommandContext &context)
 {

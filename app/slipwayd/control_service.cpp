@@ -43,19 +43,24 @@ std::uint64_t ownResidentBytes()
     return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+json toJson(const cluster::local::ProcessState &process)
+{
+    return {{"name", process.name},
+            {"pid", process.pid},
+            {"state", process.pid > 0 ? "running" : "waiting"},
+            {"restarts", process.restarts},
+            {"lastExit", process.lastExit},
+            {"memoryBytes", process.residentBytes},
+            {"logFile", process.logFile.string()}};
+}
+
 json toJson(const cluster::local::LocalClusterState &state)
 {
     json processes = json::array();
     std::uint64_t memory = 0;
     for (const cluster::local::ProcessState &process : state.processes) {
         memory += process.residentBytes;
-        processes.push_back({{"name", process.name},
-                             {"pid", process.pid},
-                             {"state", process.pid > 0 ? "running" : "waiting"},
-                             {"restarts", process.restarts},
-                             {"lastExit", process.lastExit},
-                             {"memoryBytes", process.residentBytes},
-                             {"logFile", process.logFile.string()}});
+        processes.push_back(toJson(process));
     }
     return {{"id", state.spec.id},      {"project", state.spec.project}, {"location", state.spec.location},
             {"name", state.spec.name},  {"version", state.spec.version}, {"state", state.state},
@@ -65,8 +70,9 @@ json toJson(const cluster::local::LocalClusterState &state)
 
 } // namespace
 
-ControlService::ControlService(Facts facts, const cluster::local::LocalClusters &clusters)
-    : m_facts(std::move(facts)), m_clusters(clusters)
+ControlService::ControlService(Facts facts, const cluster::local::LocalClusters &clusters,
+                               const cluster::local::ManagedPrometheus &metrics)
+    : m_facts(std::move(facts)), m_clusters(clusters), m_metrics(metrics)
 {
 }
 
@@ -102,12 +108,20 @@ void ControlService::answerStatus(const std::shared_ptr<ServerExchange> &exchang
     json clusters = json::array();
     for (const cluster::local::LocalClusterState &state : m_clusters.states())
         clusters.push_back(toJson(state));
+    json metrics = json::array();
+    for (const cluster::local::ProcessState &process : m_metrics.processes())
+        metrics.push_back(toJson(process));
     exchange->reply(jsonResponse(200,
                                  {{"version", SLIPWAY_VERSION},
                                   {"pid", ::getpid()},
-                                  {"missing", m_facts.missing},
+                                  {"missing", m_facts.missing()},
+                                  {"settings",
+                                   {{"speed", m_facts.settings.speed},
+                                    {"allowProcesses", m_facts.settings.allowsProcesses},
+                                    {"stopIdleSeconds", m_facts.settings.stopIdle.count()}}},
                                   {"memoryBytes", ownResidentBytes()},
-                                  {"clusters", clusters}}));
+                                  {"clusters", clusters},
+                                  {"metrics", metrics}}));
 }
 
 } // namespace slipwayd

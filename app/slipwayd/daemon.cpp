@@ -5,7 +5,10 @@
 #include "cluster/local/controlplane/certificate_folder.h"
 #include "cluster/local/controlplane/control_plane_programs.h"
 #include "cluster/local/daemon/daemon_state.h"
+#include "cluster/local/files/whole_files.h"
 #include "cluster/local/gcp/gcp_server.h"
+#include "cluster/local/metrics/managed_prometheus.h"
+#include "cluster/local/metrics/prometheus_program.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -29,7 +32,7 @@ Status writeBundle(const local::LocalPaths &paths, const std::string &authorityP
     std::string bundle;
     for (const char *file : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
                              "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
-        if (const auto text = local::readSmallFile(file, std::size_t{8} << 20)) {
+        if (const auto text = local::readWholeFile(file, std::size_t{8} << 20)) {
             bundle = *text;
             break;
         }
@@ -62,21 +65,39 @@ local::LocalClusterSurroundings surroundingsOf(const Options &options, boost::as
                                                const std::string &token)
 {
     local::LocalClusterSurroundings surroundings(io);
-    const auto programs = local::findControlPlanePrograms(local::controlPlaneFolders(options.ownProgram));
-    if (programs)
-        surroundings.controlPlanePrograms = *programs;
-    else
-        surroundings.missingPrograms = programs.error().message;
+    surroundings.controlPlanePrograms = [own = options.ownProgram] {
+        return local::findControlPlanePrograms(local::controlPlaneFolders(own));
+    };
     surroundings.programs = options.ownProgram.parent_path();
     surroundings.imagesFile = imagesFile(options);
     surroundings.models = modelsFolder();
-    surroundings.buckets = options.paths.buckets();
     surroundings.userToken = token;
     surroundings.allowsProcesses = options.allowsProcesses;
+    surroundings.podman = podmanProgram(options);
+    if (options.allowsPodman && surroundings.podman.empty())
+        spdlog::warn("podman is allowed, but not in $PATH: its images stay in ImagePullBackOff");
+    surroundings.stopIdle = options.stopIdle;
     surroundings.timeFactor = options.speed;
     surroundings.log
         = [](const std::string &cluster, const std::string &text) { spdlog::info("{}: {}", cluster, text); };
     return surroundings;
+}
+
+local::ManagedPrometheusOptions metricsOf(const Options &options)
+{
+    local::ManagedPrometheusOptions setup;
+    setup.folder = options.paths.root / "metrics";
+    if (const auto program = local::findPrometheus(options.ownProgram))
+        setup.program = *program;
+    else
+        setup.missing = program.error().message;
+    setup.log = [](const std::string &text) { spdlog::info("{}", text); };
+    return setup;
+}
+
+ControlService::Settings settingsOf(const Options &options)
+{
+    return {options.speed, options.allowsProcesses, options.stopIdle};
 }
 
 /// The port that clients know from the last time, if it is free.
@@ -116,18 +137,25 @@ Status runDaemon(const Options &options)
         return tl::unexpected(identity.error());
 
     boost::asio::io_context io(1);
+    local::ManagedPrometheus metrics(metricsOf(options));
     auto surroundings = surroundingsOf(options, io, *token);
-    const std::string missing = surroundings.missingPrograms;
+    surroundings.metrics = &metrics;
+    const auto missing = [programs = surroundings.controlPlanePrograms] {
+        const auto found = programs();
+        return found ? std::string() : found.error().message;
+    };
     local::GcpServer *google = nullptr; // set before any cluster starts
     surroundings.scaler = [&google](const std::string &clusterId, auto pools, const auto &cancel) {
         return google->scaler(clusterId, std::move(pools), cancel);
     };
+    surroundings.bucketObjects = [&google]() -> local::BucketObjects & { return google->bucketObjects(); };
     local::LocalClusters clusters(std::move(surroundings), options.paths.clusters());
     local::GcpOptions setup;
     setup.database = options.paths.documents().string();
     setup.bucketsDir = options.paths.buckets();
     setup.token = *token;
     setup.timeFactor = options.speed;
+    setup.metrics = &metrics;
     auto server = local::GcpServer::open(std::move(setup), clusters);
     if (!server)
         return tl::unexpected(server.error());
@@ -142,6 +170,7 @@ Status runDaemon(const Options &options)
             return;
         spdlog::info("stopping");
         ender = std::jthread([&] {
+            metrics.stop(); // before those who wait for its answers
             gcp.stop();
             clusters.stop();
             boost::asio::post(io, [&] {
@@ -150,7 +179,7 @@ Status runDaemon(const Options &options)
             });
         });
     };
-    ControlService control({*token, missing, stop}, clusters);
+    ControlService control({*token, missing, settingsOf(options), stop}, clusters, metrics);
     auto opened = listen(
         options, io, *identity,
         [&](std::shared_ptr<cluster::ServerExchange> exchange) {

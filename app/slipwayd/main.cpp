@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <fcntl.h>
+#include <malloc.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -24,6 +25,15 @@ void raiseDescriptorLimit()
     }
 }
 
+/// One arena for each thread keeps what bursts left in it: the threads of pools and watches have many.
+void boundFreeMemory()
+{
+#ifdef __GLIBC__
+    ::mallopt(M_ARENA_MAX, 2);
+    ::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+#endif
+}
+
 void startLog(const slipwayd::Options &options)
 {
     const auto log = spdlog::rotating_logger_mt("slipwayd", options.paths.daemonLog().string(), logBytes, 2);
@@ -39,6 +49,7 @@ int run(int argc, char **argv)
     if (!options)
         return exitStatus;
     ::umask(0077);
+    boundFreeMemory();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGHUP, SIG_IGN);
     raiseDescriptorLimit();

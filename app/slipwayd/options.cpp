@@ -1,8 +1,11 @@
 #include "app/slipwayd/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <unistd.h>
 
 namespace slipwayd {
 
@@ -34,6 +37,14 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitStatus)
         ->capture_default_str();
     app.add_flag("--allow-processes", options.allowsProcesses,
                  "Containers that nothing stands in for run their own command on this machine");
+    app.add_flag("--allow-podman", options.allowsPodman,
+                 "Containers that nothing stands in for run in podman, if that is installed");
+    std::int64_t stopIdle = 0;
+    app.add_option("--stop-idle", stopIdle,
+                   "Clusters that nobody talks to, and that run no pods, fall asleep after this: 30m")
+        ->transform(
+            CLI::AsNumberWithUnit(std::map<std::string, std::int64_t>{{"s", 1}, {"m", 60}, {"h", 3600}},
+                                  CLI::AsNumberWithUnit::UNIT_REQUIRED));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &wrong) {
@@ -47,6 +58,7 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitStatus)
         return std::nullopt;
     }
     options.paths = *paths;
+    options.stopIdle = std::chrono::seconds(stopIdle);
     return options;
 }
 
@@ -57,6 +69,19 @@ fs::path imagesFile(const Options &options)
     if (fs::exists(installed, error))
         return installed.lexically_normal();
     return fs::path(SLIPWAY_SOURCE_CATALOG) / "images.yaml";
+}
+
+fs::path podmanProgram(const Options &options)
+{
+    const std::string folders = options.allowsPodman ? variable("PATH") : "";
+    for (std::size_t begin = 0; begin < folders.size();) {
+        const std::size_t end = std::min(folders.find(':', begin), folders.size());
+        const fs::path program = fs::path(folders.substr(begin, end - begin)) / "podman";
+        if (program.is_absolute() && ::access(program.c_str(), X_OK) == 0)
+            return program;
+        begin = end + 1;
+    }
+    return {};
 }
 
 fs::path modelsFolder()

@@ -1,23 +1,10 @@
 #include "cluster/local/clusters/cluster_parts.h"
 
-#include "cluster/kube/kube_client.h"
+#include "cluster/local/clusters/cluster_parts_private.h"
 #include "cluster/local/clusters/io_call.h"
-#include "cluster/local/clusters/machine_offers.h"
-#include "cluster/local/clusters/node_directory.h"
-#include "cluster/local/controlplane/certificate_folder.h"
-#include "cluster/local/kubelet/kubelet_server.h"
-#include "cluster/local/kubelet/metrics_api.h"
-#include "cluster/local/network/egress_proxy.h"
-#include "cluster/local/network/service_ports.h"
-#include "cluster/local/network/service_table.h"
-#include "cluster/local/network/service_watch.h"
-#include "cluster/local/nodeagent/node_agent.h"
-#include "cluster/local/nodes/autoscaler.h"
-#include "cluster/local/nodes/node_pools.h"
+#include "cluster/local/clusters/user_work.h"
 
-#include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace cluster::local {
@@ -28,179 +15,35 @@ namespace {
 
 constexpr std::chrono::milliseconds podPatience{3000}; ///< between SIGTERM and SIGKILL when we stop
 
-/// The n-th node's address: none ends in 0 or 255, and the first ones are the control plane's.
-NodeAddresses addressesOf(const AddressPlan &plan, int number)
-{
-    constexpr std::uint32_t reserved = 16;
-    constexpr std::uint32_t perBlock = 254;
-    const std::uint32_t n = reserved + static_cast<std::uint32_t>(number);
-    const Ipv4 address{plan.nodes().first.value + n / perBlock * 256 + n % perBlock + 1};
-    return {address.text(), {}}; // pods have addresses of one flat range: no node has a range of its own
-}
-
 } // namespace
 
-struct ClusterParts::Private
+/// Disks and buckets, as volumes.
+void ClusterParts::Private::startStorage()
 {
-    Private(const LocalClusterSurroundings &s, fs::path dir, const ClusterSpec &clusterSpec, AddressPlan p,
-            ControlPlaneEndpoint e)
-        : surroundings(s), folder(std::move(dir)), spec(clusterSpec), plan(p), endpoint(std::move(e)),
-          client(http, {endpoint.url, endpoint.caFile.string(), endpoint.adminToken, {}, {}, "slipwayd"}),
-          services(plan)
-    {
+    const auto logged = [this](const std::string &text) { log(text); };
+    if (surroundings.bucketObjects) {
+        BucketFoldersOptions options{
+            folder / "buckets", [this] { return hasBucketDriver.load(); }, {}, logged};
+        options.interval = std::chrono::seconds(1);
+        buckets = std::make_shared<BucketFolders>(surroundings.bucketObjects(), std::move(options));
     }
-
-    [[nodiscard]] Status startOnIo();
-    [[nodiscard]] Result<KubeletServerOptions> kubeletOptions() const;
-    [[nodiscard]] Result<MetricsApiOptions> metricsOptions() const;
-    [[nodiscard]] NodeAgentOptions agentOptions() const;
-    [[nodiscard]] NodesCluster nodesCluster() const;
-    [[nodiscard]] NodePoolsOptions poolsOptions();
-    [[nodiscard]] AutoscalerOptions autoscalerOptions() const;
-    void log(const std::string &text) const { surroundings.log(spec.name, text); }
-
-    const LocalClusterSurroundings &surroundings;
-    fs::path folder;
-    ClusterSpec spec;
-    AddressPlan plan;
-    ControlPlaneEndpoint endpoint;
-    HttpClient http;
-    KubeClient client;
-    ServiceTable services;
-    std::unique_ptr<ServiceWatch> watch;
-    std::unique_ptr<NodeDirectory> nodes;
-    std::unique_ptr<NodeAgent> agent; // this and the next four on the io_context
-    std::unique_ptr<KubeletServer> kubelet;
-    std::unique_ptr<MetricsApi> metrics;
-    std::unique_ptr<EgressProxy> egress;
-    std::unique_ptr<ServicePorts> ports;
-    std::unique_ptr<NodePools> pools;
-    CancelSource stopping;
-    std::unique_ptr<PoolScaler> scaler;
-    std::unique_ptr<Autoscaler> autoscaler;
-};
-
-namespace {
-
-Result<IdentityFiles> identityOf(const fs::path &folder, const std::string &clusterName,
-                                 const std::string &name, const CertificateSubject &subject)
-{
-    const auto now = std::chrono::system_clock::now();
-    const auto authority = CertificateFolder::open(folder / "pki", "slipway local " + clusterName, now);
-    if (!authority)
-        return tl::unexpected(authority.error());
-    return authority->identity(name, subject, now);
-}
-
-} // namespace
-
-Result<KubeletServerOptions> ClusterParts::Private::kubeletOptions() const
-{
-    CertificateSubject subject;
-    subject.commonName = "system:node:slipway";
-    subject.organizations = {"system:nodes"};
-    subject.dnsNames = {"localhost"};
-    subject.addresses = {"127.0.0.1"};
-    subject.server = true;
-    const auto identity = identityOf(folder, spec.name, "kubelet", subject);
-    if (!identity)
-        return tl::unexpected(identity.error());
-    return KubeletServerOptions{.plan = plan,
-                                .certificatePem = identity->pem.certificate,
-                                .keyPem = identity->pem.key,
-                                .clientCaPem = endpoint.caPem,
-                                .clientName = "kube-apiserver-kubelet-client"};
-}
-
-Result<MetricsApiOptions> ClusterParts::Private::metricsOptions() const
-{
-    CertificateSubject subject;
-    subject.commonName = "metrics-server";
-    subject.dnsNames = {"metrics-server.kube-system.svc", "metrics-server.kube-system.svc.cluster.local"};
-    subject.server = true;
-    const auto identity = identityOf(folder, spec.name, "metrics-server", subject);
-    if (!identity)
-        return tl::unexpected(identity.error());
-    return MetricsApiOptions{.plan = plan,
-                             .certificatePem = identity->pem.certificate,
-                             .keyPem = identity->pem.key,
-                             .caPem = endpoint.caPem,
-                             .clientCaPem = endpoint.caPem};
-}
-
-NodeAgentOptions ClusterParts::Private::agentOptions() const
-{
-    NodeAgentOptions options;
-    options.folder = folder / "pods";
-    options.imagesFile = surroundings.imagesFile;
-    options.initProgram = surroundings.programs / "slipway-pod-init";
-    options.programsFolder = surroundings.programs;
-    options.modelsFolder = surroundings.models;
-    options.podCidr = plan.pods().text();
-    options.kubernetesServiceHost = "127.0.0.1";
-    options.kubernetesServicePort = endpoint.port;
-    options.allowProcess = surroundings.allowsProcesses;
-    options.hostsOf = [this](const std::string &nameSpace) { return services.hostsText(nameSpace); };
-    options.diskFolder = [disks = folder / "disks"](const std::string &name) -> Result<fs::path> {
-        std::error_code error;
-        fs::create_directories(disks / name, error); // a Kubernetes name: no slash, no dots alone
-        if (error)
-            return fail(ErrorCode::ResourceExhausted,
-                        "can't make the disk " + (disks / name).string() + ": " + error.message());
-        return disks / name;
-    };
-    return options;
-}
-
-NodesCluster ClusterParts::Private::nodesCluster() const
-{
-    NodesCluster cluster;
-    cluster.project = spec.project;
-    cluster.name = spec.name;
-    cluster.version = spec.version;
-    cluster.usesWorkloadIdentity = !spec.workloadPool.empty();
-    // A zone is its region and a letter.
+    if (Status made = makeStorageObjects(client, hasBucketDriver); !made)
+        log("storage classes are missing: " + made.error().message);
     const std::string &zone = spec.zones.empty() ? spec.location : spec.zones.front();
-    cluster.region = zone.substr(0, zone.rfind('-'));
-    return cluster;
+    disks = std::make_unique<DiskProvisioner>(
+        client, DiskProvisionerOptions{folder / "disks", {spec.project, zone}, logged});
 }
 
-AutoscalerOptions ClusterParts::Private::autoscalerOptions() const
+void ClusterParts::Private::collectMetrics()
 {
-    AutoscalerOptions options;
-    options.cluster = nodesCluster();
-    options.machine = machineShape;
-    options.createsPools = spec.autopilot || spec.nodeAutoProvisioning;
-    options.isAutopilot = spec.autopilot;
-    options.offers = machineOffers(spec.zones);
-    // Google's times, compressed; but the scheduler and the pods are real and need theirs.
-    const auto compressed = [this](std::chrono::milliseconds real, std::chrono::milliseconds least) {
-        const auto time = std::chrono::duration<double, std::milli>(real) / surroundings.timeFactor;
-        return std::max(least, std::chrono::duration_cast<std::chrono::milliseconds>(time));
-    };
-    using std::chrono::seconds;
-    options.scanInterval = compressed(options.scanInterval, seconds(1));
-    options.unneededTime = compressed(options.unneededTime, seconds(30));
-    options.settleTime = compressed(options.settleTime, seconds(5));
-    options.failureBackoff = compressed(options.failureBackoff, seconds(10));
-    return options;
-}
-
-NodePoolsOptions ClusterParts::Private::poolsOptions()
-{
-    NodePoolsOptions options;
-    options.cluster = nodesCluster();
-    options.addresses = [this](int number) { return addressesOf(plan, number); };
-    options.machine = machineShape;
-    const auto setLost = [this](const std::string &node, bool isLost) {
-        boost::asio::post(surroundings.io, [this, node, isLost] {
-            if (agent)
-                agent->setNodeLost(node, isLost);
-        });
-    };
-    options.listeners.onAdded = [setLost](const std::string &node) { setLost(node, false); };
-    options.listeners.onGone = [setLost](const std::string &node) { setLost(node, true); };
-    return options;
+    if (!surroundings.metrics || !spec.managedPrometheus)
+        return;
+    auto handle = surroundings.metrics->collect({spec.id, spec.project, spec.location, spec.name,
+                                                 endpoint.url, endpoint.caFile, endpoint.adminToken});
+    if (handle)
+        collection = std::move(*handle);
+    else
+        log("Managed Prometheus is missing: " + handle.error().message);
 }
 
 Status ClusterParts::Private::startOnIo()
@@ -227,7 +70,8 @@ Status ClusterParts::Private::startOnIo()
     egress = std::make_unique<EgressProxy>(surroundings.io, std::move(egressSetup), services);
     if (Status listening = egress->listen(); !listening)
         return listening;
-    ports = std::make_unique<ServicePorts>(surroundings.io, services);
+    ports = std::make_unique<ServicePorts>(
+        surroundings.io, services, [this](const ServiceProblem &problem) { serviceEvents->tell(problem); });
     return {};
 }
 
@@ -242,7 +86,7 @@ ClusterParts::~ClusterParts()
     stop();
 }
 
-Status ClusterParts::start(std::vector<PoolSpec> pools)
+Status ClusterParts::start(std::vector<PoolSpec> pools, const std::function<void()> &onReachable)
 {
     std::error_code error;
     fs::create_directories(d->folder / "run", error);
@@ -250,13 +94,17 @@ Status ClusterParts::start(std::vector<PoolSpec> pools)
     d->services.pin(d->plan.kubernetesService(), 443, {own, d->endpoint.port, {}});
     d->watch = std::make_unique<ServiceWatch>(d->client, d->services);
     d->nodes = std::make_unique<NodeDirectory>(d->client);
+    d->serviceEvents = std::make_unique<ServiceEvents>(d->client);
+    d->startStorage();
     if (Status started = onIo(d->surroundings.io, [this] { return d->startOnIo(); }); !started)
         return started;
     if (Status registered = d->metrics->registerWith(d->client); !registered)
         d->log("the metrics API is missing: " + registered.error().message);
+    onReachable();
     d->pools = std::make_unique<NodePools>(d->client, d->poolsOptions());
     if (Status started = d->pools->start(std::move(pools)); !started)
         return started;
+    d->collectMetrics();
     d->scaler = d->surroundings.scaler(
         d->spec.id, [this] { return d->pools->pools(); }, d->stopping.get_token());
     d->autoscaler = std::make_unique<Autoscaler>(d->client, *d->scaler, d->autoscalerOptions());
@@ -266,6 +114,8 @@ Status ClusterParts::start(std::vector<PoolSpec> pools)
 void ClusterParts::stop()
 {
     d->stopping.request_stop();
+    d->ray.reset();
+    d->collection.reset();
     d->autoscaler.reset();
     d->scaler.reset();
     d->pools.reset();
@@ -282,8 +132,34 @@ void ClusterParts::stop()
     });
     ended.get_future().wait();
     onIo(d->surroundings.io, [this] { d->agent.reset(); });
+    d->disks.reset();
+    d->buckets.reset();
+    d->serviceEvents.reset();
     d->nodes.reset();
     d->watch.reset();
+}
+
+void ClusterParts::setBucketDriver(bool isOn)
+{
+    if (d->hasBucketDriver.exchange(isOn) == isOn || !isOn)
+        return;
+    if (Status made = makeStorageObjects(d->client, true); !made)
+        d->log("the CSIDriver of GCS FUSE is missing: " + made.error().message);
+}
+
+void ClusterParts::watchForRay(std::function<void()> onNeeded)
+{
+    d->ray = std::make_unique<RayWatch>(d->client, std::move(onNeeded));
+}
+
+bool ClusterParts::hasUserWork()
+{
+    return cluster::local::hasUserWork(d->client);
+}
+
+const ControlPlaneEndpoint &ClusterParts::endpoint() const
+{
+    return d->endpoint;
 }
 
 NodePools &ClusterParts::nodePools()

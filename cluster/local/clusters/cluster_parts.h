@@ -18,12 +18,19 @@ public:
     ClusterParts(const ClusterParts &) = delete;
     ClusterParts &operator=(const ClusterParts &) = delete;
 
-    Status start(std::vector<PoolSpec> pools);
+    /// `onReachable`: all that a client can ask for answers; the nodes of the pools are being looked through.
+    Status start(std::vector<PoolSpec> pools, const std::function<void()> &onReachable);
+    /// `onNeeded` is called, from a thread of ours, as soon as there is an object of Ray's.
+    void watchForRay(std::function<void()> onNeeded);
     void stop(); ///< Containers get a short grace; nodes and pods stay in the API.
 
     NodePools &nodePools();
     Status apply(const HostFault &fault);
+    void setBucketDriver(bool isOn); ///< the add-on GcsFuseCsiDriver
 
+    /// Pods that run or are to run, or a CronJob that will make some; also if nobody can say. Asks the API.
+    [[nodiscard]] bool hasUserWork();
+    [[nodiscard]] const ControlPlaneEndpoint &endpoint() const;
     [[nodiscard]] std::size_t nodeCount() const;
     [[nodiscard]] std::size_t readyNodes() const;
     [[nodiscard]] std::size_t podCount() const;

@@ -1,6 +1,6 @@
 #include "cluster/local/clusters/kept_cluster.h"
 
-#include "cluster/local/daemon/local_paths.h"
+#include "cluster/local/files/whole_files.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,9 +18,24 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ClusterSpec, id, project, locati
                                                 autopilot, rayOperator, gcsFuse, horizontalPodAutoscaling,
                                                 httpLoadBalancing, dataplaneV2, managedPrometheus,
                                                 nodeAutoProvisioning, workloadPool, labels)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeptCluster, spec, index, pools)
 
 namespace {
+
+nlohmann::json toJson(const KeptCluster &record)
+{
+    return {{"spec", record.spec},
+            {"index", record.index},
+            {"pools", record.pools},
+            {"apiPort", record.apiPort},
+            {"asleep", record.isAsleep}};
+}
+
+KeptCluster fromJson(const nlohmann::json &json)
+{
+    return {json.at("spec").get<ClusterSpec>(), json.at("index").get<int>(),
+            json.at("pools").get<std::vector<PoolSpec>>(), json.value("apiPort", std::uint16_t{0}),
+            json.value("asleep", false)};
+}
 
 std::filesystem::path fileIn(const std::filesystem::path &folder)
 {
@@ -31,16 +46,16 @@ std::filesystem::path fileIn(const std::filesystem::path &folder)
 
 Status writeRecord(const std::filesystem::path &folder, const KeptCluster &record)
 {
-    return writeWholeFile(fileIn(folder), nlohmann::json(record).dump(2) + "\n");
+    return writeWholeFile(fileIn(folder), toJson(record).dump(2) + "\n");
 }
 
 Result<KeptCluster> readRecord(const std::filesystem::path &folder)
 {
-    const Result<std::string> text = readSmallFile(fileIn(folder), std::size_t{16} << 20);
+    const Result<std::string> text = readWholeFile(fileIn(folder), std::size_t{16} << 20);
     if (!text)
         return tl::unexpected(text.error());
     try {
-        return nlohmann::json::parse(*text).get<KeptCluster>();
+        return fromJson(nlohmann::json::parse(*text));
     } catch (const nlohmann::json::exception &error) {
         return fail(ErrorCode::DataLoss,
                     fileIn(folder).string() + " can't be read (" + error.what()

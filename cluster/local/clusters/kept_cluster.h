@@ -2,6 +2,7 @@
 
 #include "cluster/local/gcp/cluster_host.h"
 
+#include <cstdint>
 #include <filesystem>
 
 namespace cluster::local {
@@ -12,6 +13,8 @@ struct KeptCluster
     ClusterSpec spec;
     int index = 0; ///< of its AddressPlan
     std::vector<PoolSpec> pools;
+    std::uint16_t apiPort = 0; ///< of 127.0.0.1, where clients find the API server; 0: none was taken yet
+    bool isAsleep = false; ///< its control plane was stopped since nobody used it
 };
 
 [[nodiscard]] Status writeRecord(const std::filesystem::path &folder, const KeptCluster &record);

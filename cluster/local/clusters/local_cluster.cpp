@@ -1,10 +1,10 @@
 #include "cluster/local/clusters/local_cluster.h"
 
-#include "cluster/local/clusters/cluster_parts.h"
+#include "cluster/local/clusters/io_call.h"
+#include "cluster/local/clusters/local_cluster_private.h"
 #include "cluster/local/nodes/node_pools.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 namespace cluster::local {
@@ -16,103 +16,6 @@ namespace {
 void nobodyAsks(std::string_view /*stage*/, double /*done*/) {}
 
 } // namespace
-
-struct LocalCluster::Private
-{
-    Private(const LocalClusterSurroundings &s, fs::path dir, KeptCluster r)
-        : surroundings(s), folder(std::move(dir)), record(std::move(r))
-    {
-    }
-
-    [[nodiscard]] ControlPlaneOptions controlPlaneOptions(const AddressPlan &plan) const;
-    Status run(const StageHandler &onStage, const CancelToken &cancel);
-    Status keep(KeptCluster changed);
-    void setState(std::string name, std::string message = {});
-    void showControlPlane(std::shared_ptr<ControlPlane> plane);
-    [[nodiscard]] std::shared_ptr<ClusterParts> runningParts() const;
-
-    const LocalClusterSurroundings &surroundings;
-    const fs::path folder;
-
-    std::mutex lifecycle; ///< one start or stop at a time; who comes meanwhile waits for its end
-    mutable std::mutex mutex; ///< guards what follows; never held during a call
-    KeptCluster record;
-    std::string stateName = "stopped";
-    std::string message;
-    std::string address;
-    std::string caPem;
-    std::shared_ptr<ControlPlane> controlPlane;
-    std::shared_ptr<ClusterParts> parts;
-};
-
-void LocalCluster::Private::setState(std::string name, std::string text)
-{
-    const std::scoped_lock lock(mutex);
-    stateName = std::move(name);
-    message = std::move(text);
-}
-
-void LocalCluster::Private::showControlPlane(std::shared_ptr<ControlPlane> plane)
-{
-    const std::scoped_lock lock(mutex);
-    controlPlane.swap(plane); // what was there ends after the lock is open again: that takes a while
-}
-
-Status LocalCluster::Private::keep(KeptCluster changed)
-{
-    if (Status written = writeRecord(folder, changed); !written)
-        return written;
-    const std::scoped_lock lock(mutex);
-    record = std::move(changed);
-    return {};
-}
-
-std::shared_ptr<ClusterParts> LocalCluster::Private::runningParts() const
-{
-    const std::scoped_lock lock(mutex);
-    return parts;
-}
-
-ControlPlaneOptions LocalCluster::Private::controlPlaneOptions(const AddressPlan &plan) const
-{
-    ControlPlaneOptions options;
-    options.name = record.spec.name;
-    options.dir = folder;
-    options.programs = surroundings.controlPlanePrograms;
-    options.egressSocket = folder / "run" / "egress.sock";
-    options.serviceRange = plan.services().text();
-    options.advertiseAddress = plan.controlPlane().text();
-    options.tokens = {{surroundings.userToken, "you@slipway.local", {"system:masters"}}};
-    options.ray = record.spec.rayOperator;
-    return options;
-}
-
-Status LocalCluster::Private::run(const StageHandler &onStage, const CancelToken &cancel)
-{
-    if (surroundings.controlPlanePrograms.empty())
-        return fail(ErrorCode::FailedPrecondition, surroundings.missingPrograms);
-    const auto plan = AddressPlan::forCluster(record.index);
-    if (!plan)
-        return tl::unexpected(plan.error());
-    const std::string name = record.spec.name;
-    auto plane = std::make_shared<ControlPlane>(
-        controlPlaneOptions(*plan), [log = surroundings.log, name](const ProcessEvent &event) {
-            log(name, event.process + (event.message.empty() ? "" : ": " + event.message));
-        });
-    showControlPlane(plane); // so that its processes can be seen while they start
-    const auto started = plane->start([&](const std::string &stage) { onStage(stage, 0.3); }, cancel);
-    if (!started)
-        return tl::unexpected(started.error());
-    onStage("connecting the nodes", 0.8);
-    auto around = std::make_shared<ClusterParts>(surroundings, folder, record.spec, *plan, *started);
-    if (Status ready = around->start(record.pools); !ready)
-        return ready;
-    const std::scoped_lock lock(mutex);
-    address = "127.0.0.1:" + std::to_string(started->port);
-    caPem = started->caPem;
-    parts = std::move(around);
-    return {};
-}
 
 LocalCluster::LocalCluster(const LocalClusterSurroundings &surroundings, fs::path folder, KeptCluster record)
     : d(std::make_unique<Private>(surroundings, std::move(folder), std::move(record)))
@@ -126,57 +29,55 @@ LocalCluster::~LocalCluster()
 
 Status LocalCluster::start(const StageHandler &onStage, const CancelToken &cancel)
 {
+    const ClusterCall call(*d);
+    return d->start(onStage, cancel);
+}
+
+Status LocalCluster::restore(const CancelToken &cancel)
+{
+    if (!d->record.isAsleep || d->surroundings.stopIdle.count() == 0)
+        return start(nobodyAsks, cancel);
     const std::scoped_lock oneAtATime(d->lifecycle);
-    if (d->runningParts())
-        return {};
-    std::error_code error;
-    fs::create_directories(d->folder / "run", error);
-    if (Status kept = d->keep(d->record); !kept)
-        return kept;
-    d->setState("starting");
-    Status done = d->run(onStage, cancel);
-    if (done) {
-        d->setState("running");
-    } else {
-        d->showControlPlane(nullptr); // nothing of it runs
-        d->setState("failed", done.error().message);
-    }
-    d->surroundings.log(d->record.spec.name, done ? "runs" : "did not start: " + done.error().message);
-    return done;
+    Status open = d->openFront();
+    d->setState(open ? "asleep" : "failed", open ? std::string() : open.error().message);
+    return open;
 }
 
 void LocalCluster::stop()
 {
+    d->keeper->end(); // first: a start of its own ends early
     const std::scoped_lock oneAtATime(d->lifecycle);
-    std::shared_ptr<ClusterParts> parts;
-    std::shared_ptr<ControlPlane> plane;
-    {
-        const std::scoped_lock lock(d->mutex);
-        parts = std::exchange(d->parts, nullptr);
-        plane = std::exchange(d->controlPlane, nullptr);
-        if (parts || plane)
-            d->stateName = "stopped";
-    }
-    if (parts)
-        parts->stop();
-    if (plane)
-        plane->stop();
+    d->isRetired = true;
+    if (d->front)
+        onIo(d->surroundings.io, [this] { d->front.reset(); });
+    d->stopRunning("stopped");
 }
 
 Status LocalCluster::update(const ClusterSpec &spec)
 {
-    KeptCluster changed = d->record;
-    const bool needsRestart = changed.spec.rayOperator != spec.rayOperator;
-    changed.spec = spec;
-    if (Status kept = d->keep(std::move(changed)); !kept || !needsRestart)
-        return kept;
-    stop(); // the operator is one of the control plane's programs
-    return start(nobodyAsks, {});
+    const ClusterCall call(*d);
+    {
+        const std::scoped_lock oneAtATime(d->lifecycle);
+        KeptCluster changed = d->record;
+        const bool needsRestart = changed.spec.rayOperator != spec.rayOperator;
+        changed.spec = spec;
+        if (Status kept = d->keep(std::move(changed)); !kept)
+            return kept;
+        const auto parts = d->runningParts();
+        if (parts)
+            parts->setBucketDriver(spec.gcsFuse);
+        if (!parts || !needsRestart)
+            return {}; // one that sleeps or failed has it when it starts
+        onIo(d->surroundings.io, [this] { d->front->hold(); });
+        d->stopRunning("starting"); // the operator is one of the control plane's programs
+    }
+    return d->start(nobodyAsks, {});
 }
 
 Status LocalCluster::createPool(const PoolSpec &pool, const CancelToken &cancel)
 {
-    if (Status running = start(nobodyAsks, {}); !running)
+    const ClusterCall call(*d);
+    if (Status running = d->start(nobodyAsks, {}); !running)
         return running;
     KeptCluster changed = d->record;
     std::erase_if(changed.pools, [&](const PoolSpec &other) { return other.name == pool.name; });
@@ -196,7 +97,8 @@ Status LocalCluster::createPool(const PoolSpec &pool, const CancelToken &cancel)
 
 Status LocalCluster::updatePool(const PoolSpec &pool, const CancelToken &cancel)
 {
-    if (Status running = start(nobodyAsks, {}); !running)
+    const ClusterCall call(*d);
+    if (Status running = d->start(nobodyAsks, {}); !running)
         return running;
     KeptCluster changed = d->record;
     const auto found = std::ranges::find(changed.pools, pool.name, &PoolSpec::name);
@@ -216,7 +118,8 @@ Status LocalCluster::updatePool(const PoolSpec &pool, const CancelToken &cancel)
 
 Status LocalCluster::deletePool(const std::string &pool, const CancelToken &cancel)
 {
-    if (Status running = start(nobodyAsks, {}); !running)
+    const ClusterCall call(*d);
+    if (Status running = d->start(nobodyAsks, {}); !running)
         return running;
     const Status gone = d->runningParts()->nodePools().deletePool(pool, cancel);
     if (!gone && gone.error().code != ErrorCode::NotFound)
@@ -228,7 +131,8 @@ Status LocalCluster::deletePool(const std::string &pool, const CancelToken &canc
 
 Status LocalCluster::apply(const HostFault &fault)
 {
-    if (Status running = start(nobodyAsks, {}); !running)
+    const ClusterCall call(*d);
+    if (Status running = d->start(nobodyAsks, {}); !running)
         return running;
     return d->runningParts()->apply(fault);
 }
@@ -236,7 +140,7 @@ Status LocalCluster::apply(const HostFault &fault)
 Result<ClusterEndpoint> LocalCluster::endpoint() const
 {
     const std::scoped_lock lock(d->mutex);
-    if (d->address.empty())
+    if (d->address.empty() || d->caPem.empty())
         return fail(ErrorCode::Unavailable, "cluster " + d->record.spec.name + " has no endpoint yet");
     return ClusterEndpoint{d->address, d->caPem};
 }
@@ -245,8 +149,14 @@ std::vector<PoolState> LocalCluster::pools() const
 {
     const auto parts = d->runningParts();
     std::vector<PoolState> states;
-    if (!parts)
+    if (!parts) {
+        const std::scoped_lock lock(d->mutex);
+        for (const PoolSpec &pool : d->record.pools) {
+            if (d->stateName == "asleep") // its nodes are where they were
+                states.push_back({pool.name, pool.nodeCount, pool.nodeCount, {}});
+        }
         return states;
+    }
     for (const PoolSpec &pool : parts->nodePools().pools()) {
         const int count = static_cast<int>(parts->nodePools().nodes(pool.name).size());
         states.push_back({pool.name, count, count, {}});
@@ -273,6 +183,9 @@ LocalClusterState LocalCluster::state() const
     if (parts) {
         state.nodes = parts->nodeCount();
         state.pods = parts->podCount();
+    } else {
+        for (const PoolState &pool : pools())
+            state.nodes += static_cast<std::size_t>(pool.nodeCount);
     }
     return state;
 }

@@ -30,6 +30,7 @@ struct LocalClusters::Private
     mutable std::mutex mutex; ///< guards clusters and indices
     std::map<std::string, std::shared_ptr<LocalCluster>> clusters;
     std::map<std::string, int> indices;
+    std::map<std::string, std::string> unreadable; ///< by folder: why its record can't be understood
     std::map<std::string, AddressClaim> claims; ///< By id; of those whose addresses no other process holds.
     CancelSource stopping;
     std::vector<std::jthread> starters;
@@ -85,7 +86,7 @@ Result<std::shared_ptr<LocalCluster>> LocalClusters::Private::findOrAdd(const Cl
     if (error)
         return fail(ErrorCode::ResourceExhausted,
                     "can't make " + folderOf(spec.id).string() + ": " + error.message());
-    add({spec, index, {}});
+    add({.spec = spec, .index = index, .pools = {}});
     return clusters[spec.id];
 }
 
@@ -107,8 +108,11 @@ void LocalClusters::resume()
         if (!record) {
             // A folder without a record is what a crash left of a cluster that was being made: the operation
             // that is taken on makes it again.
-            if (record.error().code != ErrorCode::NotFound)
-                d->surroundings.log(entry.path().filename().string(), record.error().message);
+            if (record.error().code == ErrorCode::NotFound)
+                continue;
+            d->surroundings.log(entry.path().filename().string(), record.error().message);
+            const std::scoped_lock lock(d->mutex);
+            d->unreadable[entry.path().filename().string()] = record.error().message;
             continue;
         }
         const std::scoped_lock lock(d->mutex);
@@ -116,9 +120,8 @@ void LocalClusters::resume()
     }
     const std::scoped_lock lock(d->mutex);
     for (const auto &[id, cluster] : d->clusters)
-        d->starters.emplace_back([cluster = cluster, cancel = d->stopping.get_token()] {
-            (void)cluster->start([](std::string_view, double) {}, cancel);
-        });
+        d->starters.emplace_back(
+            [cluster = cluster, cancel = d->stopping.get_token()] { (void)cluster->restore(cancel); });
 }
 
 void LocalClusters::stop()
@@ -146,6 +149,15 @@ std::vector<LocalClusterState> LocalClusters::states() const
     std::vector<LocalClusterState> states;
     for (const auto &cluster : clusters)
         states.push_back(cluster->state());
+    const std::scoped_lock lock(d->mutex);
+    for (const auto &[folder, message] : d->unreadable) {
+        LocalClusterState state;
+        state.spec.id = folder;
+        state.spec.name = folder;
+        state.state = "unreadable";
+        state.message = message;
+        states.push_back(std::move(state));
+    }
     return states;
 }
 
@@ -189,6 +201,7 @@ Status LocalClusters::deleteCluster(const std::string &clusterId, const StageHan
         return fail(ErrorCode::Internal,
                     "can't remove " + d->folderOf(clusterId).string() + ": " + error.message());
     const std::scoped_lock lock(d->mutex);
+    d->unreadable.erase(d->folderOf(clusterId).filename().string());
     d->clusters.erase(clusterId);
     d->indices.erase(clusterId);
     d->claims.erase(clusterId);
