@@ -204,9 +204,8 @@ private slots:
     {
         m_pools.reset();
         const auto slice = nodesOf("v6e");
-        QVERIFY(client()
-                    .remove(coreV1("nodes").named(slice[0]["metadata"]["name"].get<std::string>()))
-                    .has_value());
+        const auto lost = slice[0]["metadata"]["name"].get<std::string>();
+        QVERIFY(client().remove(coreV1("nodes").named(lost)).has_value());
         m_told.up.clear();
         m_pools = std::make_unique<NodePools>(client(), optionsFor(m_told));
         // "plain" is no longer among them.
@@ -228,43 +227,39 @@ private slots:
         QCOMPARE(m_pools->preempt(name).error().code, ErrorCode::NotFound); // it is on its way
         QTRY_VERIFY_WITH_TIMEOUT(allAreNew(before) && m_told.upNow().size() == 4, 120000);
         QCOMPARE(m_told.shutdowns, 1);
+        QVERIFY(said(name, "Shutdown") && said(name, "NodeNotReady") && said(name, "DeletingNode"));
     }
 
-    void maintenanceIsAnnouncedHappensAndEnds()
+    void maintenanceIsAnnouncedHappensWhenTheUserAsksForItAndEnds()
     {
         const auto name = nodesOf("v6e")[0]["metadata"]["name"].get<std::string>();
         QVERIFY(
-            m_pools->announceMaintenance(name, std::chrono::seconds(1), std::chrono::seconds(2)).has_value());
+            m_pools->announceMaintenance(name, std::chrono::hours(1), std::chrono::seconds(2)).has_value());
         const ResourcePath path = coreV1("nodes").named(name);
-        QVERIFY(client()
-                    .get(path)
-                    ->at("metadata")
-                    .at("labels")
-                    .contains("cloud.google.com/scheduled-maintenance-time"));
-        QTRY_VERIFY_WITH_TIMEOUT(
-            taintKeys(*client().get(path)).contains("cloud.google.com/maintenance-window-started"), 60000);
-        QTRY_VERIFY_WITH_TIMEOUT(
-            !taintKeys(*client().get(path)).contains("cloud.google.com/impending-node-termination")
-                && readiness(*client().get(path)) == "True",
-            60000);
-        QVERIFY(!client()
-                     .get(path)
-                     ->at("metadata")
-                     .at("labels")
-                     .contains("cloud.google.com/active-node-maintenance"));
+        const auto labels = [&] { return client().get(path)->at("metadata").at("labels"); };
+        QVERIFY(labels().contains("cloud.google.com/scheduled-maintenance-time"));
+        const Json now{{"metadata", {{"labels", {{"cloud.google.com/perform-maintenance", "true"}}}}}};
+        QVERIFY(client().patch(path, PatchType::Merge, now).has_value());
+        QTRY_VERIFY_WITH_TIMEOUT(said(name, "HostMaintenance") && said(name, "Starting"), 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(said(name, "NodeReady") && readiness(*client().get(path)) == "True", 60000);
+        QTRY_COMPARE_WITH_TIMEOUT(taintKeys(*client().get(path)), std::set<std::string>{"google.com/tpu"},
+                                  60000);
+        for (const char *gone :
+             {"active-node-maintenance", "perform-maintenance", "scheduled-maintenance-time"})
+            QVERIFY(!labels().contains(std::string("cloud.google.com/") + gone));
     }
 
     void aFullDiskIsACondition()
     {
         const auto name = nodesOf("v6e")[0]["metadata"]["name"].get<std::string>();
+        const auto hasTaint = [&] {
+            return taintKeys(*client().get(coreV1("nodes").named(name)))
+                .contains("node.kubernetes.io/disk-pressure");
+        };
         QVERIFY(m_pools->setDiskPressure(name, true).has_value());
-        QTRY_VERIFY_WITH_TIMEOUT(taintKeys(*client().get(coreV1("nodes").named(name)))
-                                     .contains("node.kubernetes.io/disk-pressure"),
-                                 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(hasTaint(), 60000);
         QVERIFY(m_pools->setDiskPressure(name, false).has_value());
-        QTRY_VERIFY_WITH_TIMEOUT(!taintKeys(*client().get(coreV1("nodes").named(name)))
-                                      .contains("node.kubernetes.io/disk-pressure"),
-                                 60000);
+        QTRY_VERIFY_WITH_TIMEOUT(!hasTaint(), 60000);
     }
 
     /// On an overloaded machine leases come late.
@@ -301,12 +296,11 @@ private slots:
         QVERIFY(m_pools->createPool(pool).has_value());
         const ResourcePath slices = apiGroup("resource.k8s.io", "v1", "resourceslices");
         QCOMPARE(client().list(slices)->items.size(), std::size_t{4});
-        const Json claim
-            = Json::parse(R"({"metadata":{"name":"all-netdev"},"spec":{"spec":{"devices":{"requests":[
-            {"name":"req-netdev","exactly":{"deviceClassName":"netdev.google.com","allocationMode":"All"}}]}}}})");
-        QVERIFY(client()
-                    .create(apiGroup("resource.k8s.io", "v1", "resourceclaimtemplates", "default"), claim)
-                    .has_value());
+        const Json claim = Json::parse(R"({"metadata":{"name":"all-netdev"},"spec":{"spec":{"devices":{
+            "requests":[{"name":"req-netdev",
+                "exactly":{"deviceClassName":"netdev.google.com","allocationMode":"All"}}]}}}})");
+        const ResourcePath templates = apiGroup("resource.k8s.io", "v1", "resourceclaimtemplates", "default");
+        QVERIFY(client().create(templates, claim).has_value());
         QVERIFY(makePod(Json::parse(R"({"metadata":{"name":"net"},"spec":{
             "nodeSelector":{"cloud.google.com/gke-nodepool":"dra"},
             "tolerations":[{"key":"google.com/tpu","operator":"Exists"}],
@@ -347,6 +341,14 @@ private:
         return nodes ? nodes->items : std::vector<Json>();
     }
 
+    bool said(const std::string &node, const std::string &reason)
+    {
+        KubeListOptions list;
+        list.fieldSelector = "involvedObject.name=" + node + ",reason=" + reason;
+        const auto events = client().list(coreV1("events", "default"), list);
+        return events && !events->items.empty();
+    }
+
     Result<Json> leaseOf(const std::string &node)
     {
         return client().get(apiGroup("coordination.k8s.io", "v1", "leases", "kube-node-lease", node));
@@ -355,16 +357,14 @@ private:
     /// The namespace's service account comes a moment after the controllers.
     bool makePod(const Json &pod)
     {
-        Result<Json> made = fail(ErrorCode::Unknown, "not tried");
-        const auto tryOnce = [&] {
-            made = client().create(coreV1("pods", "default"), pod);
-            return made.has_value();
-        };
-        for (int i = 0; i < 100 && !tryOnce(); ++i)
+        for (int i = 0; i < 100; ++i) {
+            const auto made = client().create(coreV1("pods", "default"), pod);
+            if (made)
+                return true;
+            qInfo("%s", made.error().message.c_str());
             QTest::qWait(200);
-        if (!made)
-            qWarning("%s", made.error().message.c_str());
-        return made.has_value();
+        }
+        return false;
     }
 
     std::string nodeOfPod(const std::string &name)
