@@ -162,7 +162,10 @@ std::optional<Autoscaler::Private::ScaleUp> Autoscaler::Private::growth(const Po
                                                                         const std::vector<PodNeeds> &pods)
 {
     const std::optional<MachineShape> shape = m_options.machine(pool.machineType);
-    const int room = pool.isAutoscaled || pool.isAutoCreated ? pool.maxNodes - pool.nodeCount : 0;
+    // Zones grow together: a pool's size is a number of nodes in each.
+    const int zones = std::max(1, static_cast<int>(pool.zones.size()));
+    const int room
+        = pool.isAutoscaled || pool.isAutoCreated ? (pool.maxNodes - pool.nodeCount) / zones * zones : 0;
     if (!shape || room <= 0 || (pool.isMultiHost && pool.nodeCount > 0))
         return std::nullopt;
     const NodeTemplate node = templateOf(m_options.cluster, pool, *shape);
@@ -184,7 +187,8 @@ std::optional<Autoscaler::Private::ScaleUp> Autoscaler::Private::growth(const Po
         change.pods.push_back(*pod);
         cores += pod->amount("cpu");
     }
-    const int added = pool.isMultiHost ? limit : static_cast<int>(packing.nodes.size());
+    const int needed = (static_cast<int>(packing.nodes.size()) + zones - 1) / zones * zones;
+    const int added = pool.isMultiHost ? limit : needed;
     change.rooms = packing.nodes;
     change.rooms.resize(static_cast<std::size_t>(added), NodeRoom{node.allocatable, false});
     change.pool.nodeCount = pool.nodeCount + added;
