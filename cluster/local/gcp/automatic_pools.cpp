@@ -48,10 +48,13 @@ json configOf(const PoolSpec &pool)
     if (pool.provisioning == Provisioning::FlexStart)
         config["flexStart"] = true;
     if (!pool.gpuAccelerator.empty())
-        config["accelerators"]
-            = json::array({{{"acceleratorType", pool.gpuAccelerator},
-                            {"acceleratorCount", std::to_string(pool.gpusPerNode)},
-                            {"gpuDriverInstallationConfig", {{"gpuDriverVersion", "LATEST"}}}}});
+        config["accelerators"] = json::array(
+            {{{"acceleratorType", pool.gpuAccelerator},
+              {"acceleratorCount", std::to_string(pool.gpusPerNode)},
+              {"gpuDriverInstallationConfig",
+               {{"gpuDriverVersion", pool.gpuDriverVersion == "default" ? "DEFAULT" : "LATEST"}}}}});
+    if (pool.localSsdCount > 0)
+        config["ephemeralStorageLocalSsdConfig"] = {{"localSsdCount", pool.localSsdCount}};
     if (!pool.reservationName.empty())
         config["reservationAffinity"] = {{"consumeReservationType", "SPECIFIC_RESERVATION"},
                                          {"key", "compute.googleapis.com/reservation-name"},
@@ -68,6 +71,7 @@ json poolJsonOf(const PoolSpec &pool)
                    {"config", configOf(pool)},
                    {"locations", pool.zones},
                    {"initialNodeCount", pool.nodeCount / zones},
+                   {"maxPodsConstraint", {{"maxPodsPerNode", std::to_string(pool.maxPodsPerNode)}}},
                    {"autoscaling",
                     {{"enabled", pool.isAutoscaled},
                      {"minNodeCount", pool.minNodes / zones},
