@@ -124,12 +124,18 @@ void KubeletServer::Private::serveLog(const std::shared_ptr<ServerExchange> &exc
         replyError(*exchange, log.error());
         return;
     }
+    std::erase_if(logs, [](const auto &answer) { return answer.expired(); });
+    if (logs.size() >= options.maxLogs) {
+        replyText(*exchange, 503,
+                  "too many logs are being read from this kubelet (" + std::to_string(options.maxLogs)
+                      + "): end some and try again\n");
+        return;
+    }
     Result<std::unique_ptr<LogReader>> reader = pods.openLog(ref, node, *log);
     if (!reader) {
         replyError(*exchange, reader.error());
         return;
     }
-    std::erase_if(logs, [](const auto &answer) { return answer.expired(); });
     logs.push_back(LogAnswer::start(exchange, std::move(*reader)));
 }
 

@@ -27,7 +27,11 @@ struct KubeletServerOptions
     std::string keyPem;
     std::string clientCaPem; ///< Only clients with a certificate of this CA are answered...
     std::string clientName; ///< ...and of them only this common name: the apiserver's.
-    std::size_t maxConnections = 4096;
+    std::size_t maxConnections = 4096; ///< Without those that were upgraded; further ones wait.
+    std::size_t maxSessions = 256; ///< Execs, attaches and port-forwards at once; one more is answered 503.
+    std::size_t maxLogs = 1024; ///< Logs being read at once; one more is answered 503.
+    /// What came from clients and was not taken on yet, of all sessions: each may hold its part of it.
+    std::size_t maxBacklog = std::size_t{256} << 20;
     std::size_t maxStreams = 2048; ///< SPDY streams of one connection: a port-forward takes two.
     std::chrono::milliseconds streamCreationTimeout{30000}; ///< For all streams of an exec to be opened.
 };

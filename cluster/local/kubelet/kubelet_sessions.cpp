@@ -113,9 +113,15 @@ KubeletSessions::keep(std::unique_ptr<ContainerProcess> process)
 
 bool KubeletSessions::refuseIfFull(ServerExchange &exchange) const
 {
-    if (m_open.size() < m_options.maxConnections)
+    const auto starting = std::count_if(m_starting.begin(), m_starting.end(), [](const auto &known) {
+        const auto process = known.lock();
+        return process && *process; // not yet handed over to an open session
+    });
+    if (m_open.size() + static_cast<std::size_t>(starting) < m_options.maxSessions)
         return false;
-    refuse(exchange, 503, "too many exec, attach and port-forward sessions");
+    refuse(exchange, 503,
+           "too many exec, attach and port-forward sessions on this kubelet ("
+               + std::to_string(m_options.maxSessions) + "): end some and try again");
     return true;
 }
 
@@ -274,6 +280,8 @@ void KubeletSessions::portForward(const std::shared_ptr<ServerExchange> &exchang
     forward.podAddress = *parsed;
     forward.pod = nameSpace + "/" + pod;
     forward.maxStreams = m_options.maxStreams;
+    constexpr std::size_t leastBacklog = std::size_t{256} << 10;
+    forward.maxBacklog = std::max(leastBacklog, m_options.maxBacklog / m_options.maxSessions);
     forward.pairTimeout = m_options.streamCreationTimeout;
     if (isUpgradeTo(request, "websocket"))
         forwardBySocket(exchange, std::move(forward));

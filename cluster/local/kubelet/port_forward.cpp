@@ -2,6 +2,7 @@
 
 #include "cluster/local/kubelet/stream_pump.h"
 #include "cluster/local/network/tcp_dialer.h"
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -89,6 +90,8 @@ std::shared_ptr<PortForward> PortForward::start(const boost::asio::any_io_execut
     };
     SpdyLimits limits;
     limits.maxStreams = self->m_options.maxStreams;
+    limits.maxBacklog = self->m_options.maxBacklog;
+    limits.maxStreamBacklog = std::min(limits.maxStreamBacklog, limits.maxBacklog);
     self->m_session = std::make_unique<SpdySession>(executor, std::move(carrier), limits, std::move(events));
     return self;
 }

@@ -15,6 +15,7 @@ struct PortForwardOptions
     Ipv4 podAddress; ///< On this machine, 127.x.
     std::string pod; ///< namespace/name, for messages
     std::size_t maxStreams = 2048;
+    std::size_t maxBacklog = std::size_t{1} << 20; ///< Bytes that the pod has not taken yet.
     std::chrono::milliseconds pairTimeout{30000}; ///< For the second stream of a pair to be opened.
     std::chrono::milliseconds connectTimeout{10000};
 };

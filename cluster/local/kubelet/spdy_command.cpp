@@ -40,6 +40,7 @@ std::shared_ptr<SpdyCommand> SpdyCommand::start(const boost::asio::any_io_execut
     };
     SpdyLimits limits;
     limits.maxStreams = 16;
+    limits.maxBacklog = limits.maxStreamBacklog; // one of them has what is more than a few bytes: stdin
     self->m_session
         = std::make_unique<SpdySession>(executor, std::move(carrier), limits, std::move(sessionEvents));
     self->m_timer.expires_after(timeout);

@@ -29,7 +29,8 @@ tl::unexpected<Error> gone()
 
 SpdyConnection::SpdyConnection(boost::asio::any_io_executor executor, std::unique_ptr<ByteStream> carrier,
                                SpdyLimits limits)
-    : m_executor(std::move(executor)), m_carrier(std::move(carrier)), m_limits(limits), m_linger(m_executor)
+    : m_executor(std::move(executor)), m_carrier(std::move(carrier)), m_limits(limits), m_linger(m_executor),
+      m_question(m_executor)
 {
 }
 
@@ -60,8 +61,12 @@ bool SpdyConnection::isFull() const
 
 void SpdyConnection::read()
 {
-    if (m_isReading || m_isEnded || isFull())
+    if (m_isReading || m_isEnded)
         return;
+    if (isFull()) {
+        askIfAlive();
+        return;
+    }
     m_isReading = true;
     m_buffer.resize(readSize);
     m_carrier->readSome(
@@ -76,6 +81,28 @@ void SpdyConnection::read()
             else
                 self->end();
         });
+}
+
+/// Who isn't read isn't seen to go either: now and then it is written to, which fails then.
+void SpdyConnection::askIfAlive()
+{
+    if (std::exchange(m_isAsking, true))
+        return;
+    m_question.expires_after(m_limits.questionPeriod);
+    m_question.async_wait([weak = weak_from_this()](const boost::system::error_code &error) {
+        const auto self = weak.lock();
+        if (!self || error || self->m_isEnded)
+            return;
+        self->m_isAsking = false;
+        if (!self->isFull())
+            return;
+        if (!self->m_isWriting) { // else that write will tell
+            std::string id;
+            appendBig32(id, 2); // even: of the server's end
+            self->answer(spdyControl(SpdyType::Ping, 0, id));
+        }
+        self->askIfAlive();
+    });
 }
 
 void SpdyConnection::backlogFell()
@@ -291,6 +318,7 @@ void SpdyConnection::end()
     if (std::exchange(m_isEnded, true))
         return;
     m_linger.cancel();
+    m_question.cancel();
     m_carrier->close();
     for (const auto &[id, stream] : std::exchange(m_streams, {})) {
         stream->isReset = true;

@@ -53,6 +53,7 @@ private:
     Status onControl(SpdyType type, std::uint8_t flags, std::string_view payload) override;
     Status onSynStream(std::uint8_t flags, std::string_view payload);
     void read();
+    void askIfAlive();
     void enqueue(Outgoing outgoing);
     void answer(std::string frame);
     void writeNext();
@@ -66,7 +67,7 @@ private:
     const SpdyLimits m_limits;
     OnStream m_onStream;
     std::function<void()> m_onEnded;
-    boost::asio::steady_timer m_linger;
+    boost::asio::steady_timer m_linger, m_question;
     SpdyFrameReader m_reader;
     HeaderBlockReader m_headerReader;
     HeaderBlockWriter m_headerWriter;
@@ -76,6 +77,7 @@ private:
     std::size_t m_answerBacklog = 0; ///< Bytes of the answers in m_outgoing.
     std::string m_buffer;
     bool m_isReading = false;
+    bool m_isAsking = false;
     bool m_isWriting = false;
     bool m_isFinishing = false;
     bool m_isLingering = false;

@@ -3,6 +3,7 @@
 #include "cluster/httpd/byte_stream.h"
 #include "cluster/local/kubelet/header_block.h"
 #include <boost/asio/any_io_executor.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +21,7 @@ struct SpdyLimits
     /// control is not spoken by Kubernetes' clients).
     std::size_t maxStreamBacklog = std::size_t{1} << 20;
     std::size_t maxBacklog = std::size_t{16} << 20; ///< Of all streams together.
+    std::chrono::milliseconds questionPeriod{5000}; ///< For PINGs to a client that isn't read meanwhile.
 };
 
 /// The server's end of a SPDY/3.1 connection as Kubernetes uses it: streams that the client opens. Accepts

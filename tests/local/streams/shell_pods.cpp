@@ -47,8 +47,9 @@ public:
     void whenMore(std::function<void()> wake) override
     {
         m_timer.expires_after(std::chrono::milliseconds(20));
-        m_timer.async_wait([this, wake = std::move(wake)](const boost::system::error_code &error) {
-            if (error)
+        m_timer.async_wait([this, alive = std::weak_ptr(m_alive),
+                            wake = std::move(wake)](const boost::system::error_code &error) {
+            if (error || alive.expired()) // it may have gone with its handler queued
                 return;
             refill();
             if (m_text.empty() && !atEnd())
@@ -68,6 +69,7 @@ private:
         m_text += more;
     }
 
+    const std::shared_ptr<bool> m_alive = std::make_shared<bool>(true);
     std::filesystem::path m_path;
     LogOptions m_options;
     boost::asio::steady_timer m_timer;

@@ -13,11 +13,13 @@
 #include "cluster/local/network/service_ports.h"
 #include "cluster/local/network/service_table.h"
 #include "cluster/local/network/service_watch.h"
+#include "cluster/local/nodeagent/node_agent.h"
 #include "shell_pods.h"
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <fstream>
+#include <future>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -36,6 +38,8 @@ struct Arguments
     std::filesystem::path dir;
     std::vector<std::string> pods; // namespace/name=N: the N-th address of the pods' range
     bool hasControlPlane = false; // a real one, which calls us
+    std::string images; // a table of images: a node agent has the pods, not the shell
+    std::size_t maxSessions = 0, maxLogs = 0; // 0: as by default
 };
 
 Arguments parse(int argc, char **argv)
@@ -50,6 +54,12 @@ Arguments parse(int argc, char **argv)
             arguments.pods.push_back(value);
         else if (name == "--control-plane")
             arguments.hasControlPlane = value == "yes";
+        else if (name == "--agent")
+            arguments.images = value;
+        else if (name == "--max-sessions")
+            arguments.maxSessions = std::stoul(value);
+        else if (name == "--max-logs")
+            arguments.maxLogs = std::stoul(value);
     }
     return arguments;
 }
@@ -145,8 +155,16 @@ public:
             m_pods.add(pod.substr(0, slash), pod.substr(slash + 1, equals - slash - 1),
                        onThisMachine(address).text());
         }
+        if (a.hasControlPlane)
+            m_client = std::make_unique<KubeClient>(
+                m_http, KubeEndpoint{m_endpoint.url, m_endpoint.caFile, m_endpoint.adminToken, {}, {}});
+        if (!a.images.empty())
+            m_agent = std::make_unique<NodeAgent>(m_io, *m_client, agentOptions(a));
+        PodAccess &pods = m_agent ? m_agent->access() : m_pods;
         KubeletServerOptions kubelet{m_plan, 0, server.certificate, server.key, clientCa, kubeletClient};
-        m_kubelet = std::make_unique<KubeletServer>(m_io, kubelet, m_pods, [this](Ipv4 address) {
+        kubelet.maxSessions = a.maxSessions != 0 ? a.maxSessions : kubelet.maxSessions;
+        kubelet.maxLogs = a.maxLogs != 0 ? a.maxLogs : kubelet.maxLogs;
+        m_kubelet = std::make_unique<KubeletServer>(m_io, kubelet, pods, [this](Ipv4 address) {
             const bool isKnown = address.value - m_plan.nodes().first.value == 0x105; // 10.x.1.5
             return isKnown ? std::optional<std::string>("node-1") : std::nullopt;
         });
@@ -157,18 +175,21 @@ public:
         m_ports = std::make_unique<ServicePorts>(m_io, m_table);
         MetricsApiOptions metrics{m_plan, server.certificate, server.key, authority.pem().certificate,
                                   clientCa};
-        m_metrics = std::make_unique<MetricsApi>(m_io, metrics, m_pods, nodes);
+        m_metrics = std::make_unique<MetricsApi>(m_io, metrics, pods, nodes);
         must(m_metrics->listen());
     }
 
     /// To be called while the io_context runs.
     void joinControlPlane()
     {
-        m_client = std::make_unique<KubeClient>(
-            m_http, KubeEndpoint{m_endpoint.url, m_endpoint.caFile, m_endpoint.adminToken, {}, {}});
         m_watch = std::make_unique<ServiceWatch>(*m_client, m_table);
         m_table.pin(m_plan.kubernetesService(), 443, {Ipv4{0x7F000001}, m_endpoint.port, {}});
         must(m_metrics->registerWith(*m_client));
+        if (!m_agent)
+            return;
+        std::promise<Status> started;
+        boost::asio::post(m_io, [&] { started.set_value(m_agent->start()); });
+        must(started.get_future().get());
     }
 
     [[nodiscard]] Json description(const Arguments &a) const
@@ -189,6 +210,18 @@ public:
     ServiceTable &table() { return m_table; }
 
 private:
+    [[nodiscard]] NodeAgentOptions agentOptions(const Arguments &a) const
+    {
+        NodeAgentOptions options;
+        options.folder = a.dir / "agent";
+        options.imagesFile = a.images;
+        options.podCidr = m_plan.pods().text();
+        options.kubernetesServiceHost = "127.0.0.1";
+        options.kubernetesServicePort = m_endpoint.port;
+        options.allowProcess = true;
+        return options;
+    }
+
     void startControlPlane(const Arguments &a)
     {
         const auto programs = findControlPlanePrograms(controlPlaneFolders({}), false, false);
@@ -217,12 +250,13 @@ private:
     AddressPlan m_plan;
     ServiceTable m_table;
     ShellPods m_pods;
+    HttpClient m_http;
+    std::unique_ptr<KubeClient> m_client;
+    std::unique_ptr<NodeAgent> m_agent;
     std::unique_ptr<KubeletServer> m_kubelet;
     std::unique_ptr<EgressProxy> m_egress;
     std::unique_ptr<ServicePorts> m_ports;
     std::unique_ptr<MetricsApi> m_metrics;
-    HttpClient m_http;
-    std::unique_ptr<KubeClient> m_client;
     std::unique_ptr<ServiceWatch> m_watch;
 };
 

@@ -1,56 +1,16 @@
-#include "cluster/local/kubelet/big_endian.h"
 #include "cluster/local/kubelet/header_block.h"
-#include "cluster/local/kubelet/spdy_dictionary.h"
-#include "cluster/local/kubelet/spdy_frame.h"
 #include "cluster/local/kubelet/spdy_session.h"
 #include "memory_stream.h"
+#include "spdy_notes.h"
 
 #include <QTest>
 #include <random>
 #include <vector>
-#include <zlib.h>
 
 using namespace cluster;
 using namespace cluster::local;
 
 namespace {
-
-std::string fromHex(const char *hex)
-{
-    return QByteArray::fromHex(hex).toStdString();
-}
-
-/// Writes down what it is told, data of one stream as one.
-struct Notes : SpdyFrameSink
-{
-    std::string text;
-    std::uint32_t lastStream = 0;
-
-    Status onData(std::uint32_t stream, std::string_view bytes, bool isLast) override
-    {
-        if (stream != lastStream)
-            text += "[" + std::to_string(stream) + "]";
-        lastStream = stream;
-        text += bytes;
-        if (isLast)
-            text += "$";
-        return {};
-    }
-    Status onControl(SpdyType type, std::uint8_t flags, std::string_view payload) override
-    {
-        lastStream = 0;
-        text += "<" + std::to_string(static_cast<int>(type)) + " " + std::to_string(flags) + " "
-            + std::to_string(payload.size()) + ">";
-        return {};
-    }
-};
-
-std::string big32(std::uint32_t value)
-{
-    std::string text;
-    appendBig32(text, value);
-    return text;
-}
 
 /// The client's end, as far as the tests need it.
 struct Client
@@ -66,21 +26,12 @@ struct Client
 
 } // namespace
 
-class SpdyTest : public QObject
+class SpdySessionTest : public QObject
 {
     Q_OBJECT
 
 private slots:
     void init();
-    void theDictionaryIsTheProtocols();
-    void headersThatAnotherProgramCompressedAreRead();
-    void whatIsWrittenIsReadAgain();
-    void aBlockThatUnpacksToTooMuchIsRefused();
-    void aBrokenBlockIsRefused_data();
-    void aBrokenBlockIsRefused();
-    void framesMayBeCutAnywhere();
-    void aFrameThatIsNotOfTheProtocolEndsTheReading_data();
-    void aFrameThatIsNotOfTheProtocolEndsTheReading();
     void bytesFlowBothWaysAndEachWayEndsByItself();
     void aPingIsEchoed();
     void settingsAndWindowUpdatesAreIgnored();
@@ -105,7 +56,7 @@ private:
     bool m_hasEnded = false;
 };
 
-void SpdyTest::init()
+void SpdySessionTest::init()
 {
     m_session.reset();
     m_streams.clear();
@@ -114,7 +65,7 @@ void SpdyTest::init()
     run();
 }
 
-void SpdyTest::start(SpdyLimits limits)
+void SpdySessionTest::start(SpdyLimits limits)
 {
     m_session = std::make_unique<SpdySession>(
         m_io.get_executor(), makeMemoryStream(m_io, m_wire), limits,
@@ -124,7 +75,7 @@ void SpdyTest::start(SpdyLimits limits)
 }
 
 /// "text", "text$" if it came with the end, "!" if the stream broke; "…" if there is nothing yet.
-std::string SpdyTest::read(ByteStream &stream)
+std::string SpdySessionTest::read(ByteStream &stream)
 {
     std::string text;
     for (;;) {
@@ -141,124 +92,7 @@ std::string SpdyTest::read(ByteStream &stream)
     }
 }
 
-void SpdyTest::theDictionaryIsTheProtocols()
-{
-    const std::string &words = spdyDictionary();
-    QCOMPARE(words.size(), std::size_t{1423});
-    QCOMPARE(adler32(adler32(0, nullptr, 0), reinterpret_cast<const Bytef *>(words.data()),
-                     static_cast<uInt>(words.size())),
-             uLong{0xe3c6a7c2});
-}
-
-void SpdyTest::headersThatAnotherProgramCompressedAreRead()
-{
-    HeaderBlockReader reader; // the blocks are from Python's zlib, two of one connection
-    const auto first = reader.read(fromHex("78f9e3c6a7c202253a703a2b294a4dcc851625aca9a0808614cb45e01c6061606"
-                                           "000a4398b20d198094ade8c0600000000ffff"));
-    QVERIFY(first.has_value());
-    QCOMPARE(*first, (SpdyHeaders{{"streamtype", "error"}, {"port", "8000"}, {"requestid", "0"}}));
-    const auto second = reader.read(fromHex("826a26ac0ad57850499508000000ffff"));
-    QVERIFY(second.has_value());
-    QCOMPARE(second->at("streamtype"), std::string("data"));
-}
-
-void SpdyTest::whatIsWrittenIsReadAgain()
-{
-    HeaderBlockWriter writer;
-    HeaderBlockReader reader;
-    const std::vector<SpdyHeaders> blocks{{},
-                                          {{"a", ""}},
-                                          {{"long", std::string(5000, 'x')},
-                                           {"b",
-                                            std::string("1\0"
-                                                        "2",
-                                                        3)}}};
-    for (const SpdyHeaders &headers : blocks) {
-        const auto again = reader.read(writer.write(headers));
-        QVERIFY(again.has_value());
-        QCOMPARE(*again, headers);
-    }
-}
-
-void SpdyTest::aBlockThatUnpacksToTooMuchIsRefused()
-{
-    HeaderBlockWriter writer;
-    const std::string bomb = writer.write({{"a", std::string(16 << 20, 'x')}});
-    QVERIFY(bomb.size() < 65536);
-    HeaderBlockReader reader(64 * 1024);
-    const auto refused = reader.read(bomb);
-    QVERIFY(!refused.has_value());
-    QVERIFY(refused.error().message.find("too large") != std::string::npos);
-}
-
-void SpdyTest::aBrokenBlockIsRefused_data()
-{
-    QTest::addColumn<QByteArray>("block");
-    QTest::newRow("empty") << QByteArray();
-    QTest::newRow("no zlib") << QByteArray("hello, world");
-    QTest::newRow("cut") << QByteArray::fromHex("78f9e3c6a7c202253a703a2b294a4dcc851625aca9a0");
-    QTest::newRow("other dictionary")
-        << QByteArray::fromHex("78f9e3c6a7c302253a703a2b294a4dcc851625aca9a080");
-    const auto packed = [](const std::string &text) {
-        std::string compressed(1024, '\0');
-        z_stream zip{};
-        deflateInit(&zip, 9);
-        zip.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(text.data()));
-        zip.avail_in = static_cast<uInt>(text.size());
-        zip.next_out = reinterpret_cast<Bytef *>(compressed.data());
-        zip.avail_out = static_cast<uInt>(compressed.size());
-        deflate(&zip, Z_SYNC_FLUSH);
-        compressed.resize(compressed.size() - zip.avail_out);
-        deflateEnd(&zip);
-        return QByteArray::fromStdString(compressed);
-    };
-    QTest::newRow("three bytes") << packed(std::string(3, '\0'));
-    QTest::newRow("many names, no bytes") << packed("\xFF\xFF\xFF\xFF");
-    QTest::newRow("length past the end") << packed(big32(1) + big32(100) + "a");
-    QTest::newRow("no value") << packed(big32(1) + big32(1) + "a");
-    QTest::newRow("rest") << packed(big32(0) + "x");
-    QTest::newRow("empty name") << packed(big32(1) + big32(0) + big32(0));
-    QTest::newRow("twice") << packed(big32(2) + big32(1) + "a" + big32(0) + big32(1) + "a" + big32(0));
-}
-
-void SpdyTest::aBrokenBlockIsRefused()
-{
-    QFETCH(QByteArray, block);
-    HeaderBlockReader reader;
-    QVERIFY(!reader.read(block.toStdString()).has_value());
-}
-
-void SpdyTest::framesMayBeCutAnywhere()
-{
-    const std::string bytes = spdyData(1, "hello", false) + spdyControl(SpdyType::Ping, 0, big32(1))
-        + spdyData(3, "", true) + spdyControl(static_cast<SpdyType>(77), 5, "") + spdyData(1, "world", true);
-    for (std::size_t step = 1; step <= bytes.size(); ++step) {
-        SpdyFrameReader reader;
-        Notes notes;
-        for (std::size_t at = 0; at < bytes.size(); at += step)
-            QVERIFY(reader.feed(std::string_view(bytes).substr(at, step), notes).has_value());
-        QCOMPARE(notes.text, std::string("[1]hello<6 0 4>[3]$<77 5 0>[1]world$"));
-    }
-}
-
-void SpdyTest::aFrameThatIsNotOfTheProtocolEndsTheReading_data()
-{
-    QTest::addColumn<QByteArray>("bytes");
-    QTest::newRow("version 2") << QByteArray::fromHex("8002000600000004") + QByteArray(4, '\0');
-    QTest::newRow("long control frame") << QByteArray::fromHex("8003000600FFFFFF");
-    QTest::newRow("HTTP") << QByteArray("\xC7"
-                                        "ET / HTTP/1.1\r\n\r\n");
-}
-
-void SpdyTest::aFrameThatIsNotOfTheProtocolEndsTheReading()
-{
-    QFETCH(QByteArray, bytes);
-    SpdyFrameReader reader;
-    Notes notes;
-    QVERIFY(!reader.feed(bytes.toStdString(), notes).has_value());
-}
-
-void SpdyTest::bytesFlowBothWaysAndEachWayEndsByItself()
+void SpdySessionTest::bytesFlowBothWaysAndEachWayEndsByItself()
 {
     Client client;
     m_wire->toRead
@@ -282,7 +116,7 @@ void SpdyTest::bytesFlowBothWaysAndEachWayEndsByItself()
     QCOMPARE(m_session->openStreams(), std::size_t{0});
 }
 
-void SpdyTest::aPingIsEchoed()
+void SpdySessionTest::aPingIsEchoed()
 {
     const std::string ping = spdyControl(SpdyType::Ping, 0, big32(7));
     m_wire->toRead = ping + spdyControl(SpdyType::Ping, 0, big32(8));
@@ -290,7 +124,7 @@ void SpdyTest::aPingIsEchoed()
     QCOMPARE(m_wire->written, ping); // the even one answers a ping of ours, which there was not
 }
 
-void SpdyTest::settingsAndWindowUpdatesAreIgnored()
+void SpdySessionTest::settingsAndWindowUpdatesAreIgnored()
 {
     Client client;
     m_wire->toRead = spdyControl(SpdyType::Settings, 0, big32(0))
@@ -303,7 +137,7 @@ void SpdyTest::settingsAndWindowUpdatesAreIgnored()
     QVERIFY(!m_hasEnded);
 }
 
-void SpdyTest::aResetStreamBreaks()
+void SpdySessionTest::aResetStreamBreaks()
 {
     Client client;
     m_wire->toRead = client.open(1, {}) + spdyData(1, "x", false) + spdyRstStream(1, SpdyReset::Cancel);
@@ -315,7 +149,7 @@ void SpdyTest::aResetStreamBreaks()
     QVERIFY(failed == std::errc::broken_pipe);
 }
 
-void SpdyTest::closingAStreamResetsIt()
+void SpdySessionTest::closingAStreamResetsIt()
 {
     Client client;
     m_wire->toRead = client.open(1, {});
@@ -328,7 +162,7 @@ void SpdyTest::closingAStreamResetsIt()
     QCOMPARE(m_session->openStreams(), std::size_t{1});
 }
 
-void SpdyTest::streamsBeyondTheLimitAreRefused()
+void SpdySessionTest::streamsBeyondTheLimitAreRefused()
 {
     Client client;
     for (const std::uint32_t stream : {1U, 3U, 5U})
@@ -340,7 +174,7 @@ void SpdyTest::streamsBeyondTheLimitAreRefused()
     QVERIFY(m_wire->written.ends_with(spdyRstStream(5, SpdyReset::RefusedStream)));
 }
 
-void SpdyTest::aConnectionIsNotReadWhileAStreamHasTooMuchUnread()
+void SpdySessionTest::aConnectionIsNotReadWhileAStreamHasTooMuchUnread()
 {
     Client client;
     m_wire->toRead = client.open(1, {});
@@ -353,7 +187,7 @@ void SpdyTest::aConnectionIsNotReadWhileAStreamHasTooMuchUnread()
     QCOMPARE(read(*m_streams[0].bytes).size(), 10000000 + std::string("…").size());
 }
 
-void SpdyTest::aClientThatOnlySendsIsCut()
+void SpdySessionTest::aClientThatOnlySendsIsCut()
 {
     m_wire->isStuck = true;
     for (std::uint32_t i = 0; i < 40000; ++i)
@@ -363,7 +197,7 @@ void SpdyTest::aClientThatOnlySendsIsCut()
     QVERIFY(m_hasEnded);
 }
 
-void SpdyTest::finishingFlushesFirst()
+void SpdySessionTest::finishingFlushesFirst()
 {
     Client client;
     m_wire->toRead = client.open(1, {});
@@ -377,7 +211,7 @@ void SpdyTest::finishingFlushesFirst()
     QVERIFY(m_wire->isWriteEnded);
 }
 
-void SpdyTest::whatIsLeftUnusedByADestroyedSessionStillAnswers()
+void SpdySessionTest::whatIsLeftUnusedByADestroyedSessionStillAnswers()
 {
     Client client;
     m_wire->toRead = client.open(1, {});
@@ -396,7 +230,7 @@ void SpdyTest::whatIsLeftUnusedByADestroyedSessionStillAnswers()
     QVERIFY(failed);
 }
 
-void SpdyTest::randomBytesDoNoHarm()
+void SpdySessionTest::randomBytesDoNoHarm()
 {
     std::mt19937 random(20261130);
     std::uniform_int_distribution<int> byte(0, 255);
@@ -417,5 +251,5 @@ void SpdyTest::randomBytesDoNoHarm()
     }
 }
 
-QTEST_APPLESS_MAIN(SpdyTest)
-#include "tst_spdy.moc"
+QTEST_APPLESS_MAIN(SpdySessionTest)
+#include "tst_spdy_session.moc"
