@@ -45,17 +45,22 @@ private:
     std::size_t m_piece;
 };
 
+void readOnce(const std::shared_ptr<ChannelSession> &session, std::shared_ptr<ByteStream> stream)
+{
+    const auto buffer = std::make_shared<std::string>(64, '\0');
+    stream->readSome(buffer->data(), buffer->size(),
+                     [session, buffer, stream](std::error_code, std::size_t) { session->finish(); });
+}
+
 /// Reads the channels of a command, as exec does, until they end.
 void runChannels(boost::asio::io_context &io, std::shared_ptr<WebSocket> socket)
 {
     const auto session = std::make_shared<ChannelSession>(io.get_executor(), std::move(socket), [] {});
-    const auto input = session->open(0);
-    const auto resize = session->open(4);
+    auto input = session->open(0);
+    auto resize = session->open(4);
     session->start();
-    const auto buffer = std::make_shared<std::string>(64, '\0');
-    for (const auto &stream : {input, resize})
-        stream->readSome(buffer->data(), buffer->size(),
-                         [session, buffer, stream](std::error_code, std::size_t) { session->finish(); });
+    readOnce(session, std::move(input));
+    readOnce(session, std::move(resize));
 }
 
 } // namespace
@@ -70,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         if (!exchange->request().wantsUpgrade())
             return exchange->reply({200, {}, exchange->request().body});
         if (exchange->request().method == "CONNECT")
-            return exchange->upgrade({200, {}, {}}, [](const Result<std::unique_ptr<ByteStream>> &) {});
+            return exchange->upgrade({200, {}, {}}, [](Result<std::unique_ptr<ByteStream>>) {});
         WebSocket::accept(io.get_executor(), exchange, "v5.channel.k8s.io",
                           [&io](Result<std::shared_ptr<WebSocket>> socket) {
                               if (socket)
