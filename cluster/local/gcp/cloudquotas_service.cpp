@@ -2,6 +2,7 @@
 
 #include "cluster/local/gcp/wire_values.h"
 #include <algorithm>
+#include <charconv>
 
 namespace cluster::local {
 
@@ -24,6 +25,8 @@ json dimensionsOf(const QuotaKey &key)
     json dimensions = json::object();
     if (!key.region.empty())
         dimensions["region"] = key.region;
+    if (!key.zone.empty())
+        dimensions["zone"] = key.zone;
     if (!key.name.family.empty())
         dimensions[familyDimension(key.name)] = key.name.family;
     return dimensions;
@@ -36,6 +39,13 @@ std::string lowered(std::string text)
     return text;
 }
 
+std::string placeOf(const QuotaKey &key)
+{
+    if (!key.zone.empty())
+        return key.zone;
+    return key.region.empty() ? "global" : key.region;
+}
+
 void addTo(json &infos, const Project &project, const QuotaValue &value)
 {
     const QuotaName &name = value.key.name;
@@ -44,6 +54,8 @@ void addTo(json &infos, const Project &project, const QuotaValue &value)
         json dimensions = json::array();
         if (!value.key.region.empty())
             dimensions.push_back("region");
+        if (!value.key.zone.empty())
+            dimensions.push_back("zone");
         if (!name.family.empty())
             dimensions.push_back(familyDimension(name));
         info = {{"name",
@@ -62,7 +74,7 @@ void addTo(json &infos, const Project &project, const QuotaValue &value)
                 {"dimensionsInfos", json::array()}};
     }
     json one{{"details", {{"value", std::to_string(value.limit)}}},
-             {"applicableLocations", json::array({value.key.region.empty() ? "global" : value.key.region})}};
+             {"applicableLocations", json::array({placeOf(value.key)})}};
     if (json dimensions = dimensionsOf(value.key); !dimensions.empty())
         one["dimensions"] = std::move(dimensions);
     info["dimensionsInfos"].push_back(std::move(one));
@@ -76,7 +88,8 @@ std::string preferenceKey(const Project &project, const std::string &id)
 } // namespace
 
 CloudQuotasService::CloudQuotasService(GcpContext &context, Quotas &quotas)
-    : m_context(context), m_catalog(ComputeCatalog::builtIn()), m_quotas(quotas), m_projects(context)
+    : m_context(context), m_catalog(ComputeCatalog::builtIn()), m_quotas(quotas), m_projects(context),
+      m_apis(context)
 {
 }
 
@@ -97,6 +110,8 @@ GoogleResult<json> CloudQuotasService::answer(const ServerRequest &request, Path
     const auto project = m_projects.require(path[2]);
     if (!project)
         return tl::unexpected(project.error());
+    if (const auto enabled = m_apis.require(*project, "cloudquotas.googleapis.com"); !enabled)
+        return tl::unexpected(enabled.error());
     if (path[5] == "quotaPreferences")
         return preferences(request, *project, path.subspan(6));
     if (path.size() < 8 || path[5] != "services" || path[7] != "quotaInfos" || request.method != "GET")
@@ -182,11 +197,19 @@ GoogleResult<json> CloudQuotasService::setPreference(const ServerRequest &reques
     const std::string quotaId = preference.value("quotaId", std::string());
     const json wanted = preference.value("dimensions", json::object());
     const std::string number = preference.value("quotaConfig", json::object()).value("preferredValue", "");
-    if (number.empty() || number.size() > 12 || number.find_first_not_of("0123456789") != std::string::npos)
+    std::int64_t value = 0;
+    const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (number.empty() || failure != std::errc{} || end != number.data() + number.size())
         return googleFail(ErrorCode::InvalidArgument,
-                          "quotaConfig.preferredValue '" + number + "' is no number of 0 or more.");
+                          "Invalid value at 'quota_preference.quota_config.preferred_value' (TYPE_INT64), \""
+                              + number + "\"");
+    if (value < 0)
+        return googleFail(ErrorCode::InvalidArgument,
+                          "quotaConfig.preferredValue " + number + " must be 0 or more.");
     std::vector<QuotaValue> candidates = m_quotas.ofProject(project.id);
-    for (const QuotaValue &value : m_quotas.ofRegion(project.id, wanted.value("region", std::string())))
+    const std::string regionWanted
+        = wanted.contains("zone") ? regionOfZone(wanted.value("zone", "")) : wanted.value("region", "");
+    for (const QuotaValue &value : m_quotas.ofRegion(project.id, regionWanted))
         candidates.push_back(value);
     const auto match = std::find_if(candidates.begin(), candidates.end(), [&](const QuotaValue &value) {
         return value.key.name.id == quotaId && dimensionsOf(value.key) == wanted;
@@ -194,11 +217,11 @@ GoogleResult<json> CloudQuotasService::setPreference(const ServerRequest &reques
     if (match == candidates.end())
         return googleFail(ErrorCode::InvalidArgument,
                           "The quota " + quotaId + " has no dimensions " + wanted.dump() + ".");
-    const std::int64_t value = std::stoll(number);
     if (value < match->limit && !request.queryValue("ignoreSafetyChecks"))
         return googleFail(ErrorCode::FailedPrecondition,
                           "The request decreases effective quota unsafely: from "
-                              + std::to_string(match->limit) + " to " + number
+                              + std::to_string(match->limit) + " to " + number + " with "
+                              + std::to_string(match->usage) + " in use"
                               + ". Set ignoreSafetyChecks to do it all the same.");
     if (const Status set = m_quotas.setLimit(project.id, match->key, value); !set)
         return tl::unexpected(toGoogleError(set.error()));

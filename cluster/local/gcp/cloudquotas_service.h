@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/local/gcp/compute_catalog.h"
+#include "cluster/local/gcp/enabled_apis.h"
 #include "cluster/local/gcp/projects.h"
 #include "cluster/local/gcp/quotas.h"
 
@@ -32,6 +33,7 @@ private:
     const ComputeCatalog &m_catalog;
     Quotas &m_quotas;
     Projects m_projects;
+    EnabledApis m_apis;
 };
 
 } // namespace cluster::local

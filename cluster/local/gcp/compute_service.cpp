@@ -83,8 +83,8 @@ json quotaList(const std::vector<QuotaValue> &values)
     for (const QuotaValue &value : values) {
         // As in the real answer: quotas with a family, and newer TPUs', are only in Cloud Quotas.
         const std::string &metric = value.key.name.metric;
-        if (!value.key.name.family.empty() || metric.find("TPU_V6E") != std::string::npos
-            || metric.find("TPU7X") != std::string::npos)
+        if (!value.key.name.family.empty() || !value.key.zone.empty()
+            || metric.find("TPU_V6E") != std::string::npos || metric.find("TPU7X") != std::string::npos)
             continue;
         quotas.push_back({{"metric", metric},
                           {"limit", static_cast<double>(value.limit)},

@@ -3,7 +3,7 @@
 #include "cluster/local/gcp/quotas.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <optional>
 
 namespace cluster::local {
 
@@ -18,13 +18,6 @@ bool isPreemptible(const json &pool)
         return false;
     const auto is = [&](const char *name) { return config->contains(name) && (*config)[name] == true; };
     return is("spot") || is("preemptible") || is("flexStart");
-}
-
-std::string oneDigit(double value)
-{
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1f", value);
-    return text;
 }
 
 /// Nodes of a pool now: the host knows of those that came and went by themselves.
@@ -47,34 +40,28 @@ GoogleStatus ContainerParts::checkQuota(const std::string &project, const PoolSp
         return {}; // a reservation's share was charged when it was made
     const bool preemptible = pool.provisioning != Provisioning::Standard;
     const std::string &zone = pool.zones.front();
-    for (const QuotaDemand &demand : context.quotas.demandOf(pool.machineType, zone, preemptible)) {
+    const auto orderedLimit = [&](const QuotaKey &key) -> std::optional<std::int64_t> {
         FaultContext wanted;
         wanted.service = "container";
         wanted.location = zone;
         wanted.machineType = pool.machineType;
         wanted.pool = pool.name;
-        wanted.quota = demand.key.name.metric;
-        auto fault = context.faults.find(FaultKind::Quota, wanted);
-        wanted.quota = demand.key.name.id;
-        if (!fault)
-            fault = context.faults.find(FaultKind::Quota, wanted);
-        if (!fault)
-            continue;
-        const double asked = demand.perNode * nodes;
-        const auto limit = static_cast<double>(fault->limit);
-        const double available = std::max(0.0, limit - usage(project, demand.key));
-        if (asked > available)
-            return googleFail(ErrorCode::PermissionDenied,
-                              "Insufficient regional quota to satisfy request: resource \""
-                                  + demand.key.name.metric + "\": request requires '" + oneDigit(asked)
-                                  + "' and is short '" + oneDigit(asked - available)
-                                  + "'. project has a quota of '" + oneDigit(limit) + "' with '"
-                                  + oneDigit(available)
-                                  + "' available. View and manage quotas at "
-                                    "https://console.cloud.google.com/iam-admin/quotas?usage=USED&project="
-                                  + project + ".");
-    }
-    const Status enough = context.quotas.check(project, pool.machineType, zone, preemptible, nodes);
+        for (const std::string &name : {key.name.metric, key.name.id}) {
+            wanted.quota = name;
+            if (const auto fault = context.faults.find(FaultKind::Quota, wanted))
+                return fault->limit;
+        }
+        return std::nullopt;
+    };
+    // What counts by zone is looked at for pools of one.
+    const std::string place = pool.zones.size() == 1 ? zone : regionOfZone(zone);
+    const auto check = [&](bool isPreemptible) {
+        return context.quotas.check(project, pool.machineType, place, isPreemptible, nodes, orderedLimit);
+    };
+    Status enough = check(preemptible);
+    // Flex start draws on the preemptible quota first, then on the standard one.
+    if (!enough && pool.provisioning == Provisioning::FlexStart && check(false))
+        enough = {};
     return enough ? GoogleStatus{} : tl::unexpected(toGoogleError(enough.error()));
 }
 
@@ -107,12 +94,14 @@ double ContainerParts::usage(const std::string &project, const QuotaKey &key) co
             const auto config = pool.find("config");
             if (zones == pool.end() || zones->empty() || config == pool.end())
                 continue;
-            const auto demands
-                = context.quotas.demandOf(config->value("machineType", std::string()),
-                                          zones->front().get<std::string>(), isPreemptible(pool));
-            for (const QuotaDemand &demand : demands) {
-                if (demand.key == key)
-                    sum += demand.perNode * nodesOf(pool, known);
+            const double nodes = nodesOf(pool, known) / static_cast<double>(zones->size()); // of each zone
+            for (const json &zone : *zones) {
+                const auto demands = context.quotas.demandOf(config->value("machineType", std::string()),
+                                                             zone.get<std::string>(), isPreemptible(pool));
+                for (const QuotaDemand &demand : demands) {
+                    if (demand.key == key)
+                        sum += demand.perNode * nodes;
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 #include "cluster/local/gcp/documents.h"
 
+#include "cluster/local/gcp/damaged_store.h"
+
 #include <array>
 #include <chrono>
 #include <fcntl.h>
@@ -10,9 +12,6 @@
 namespace cluster::local {
 
 namespace {
-
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::size_t kEtagLength = 12; // of eight bytes
 
 constexpr const char *kSchema = "CREATE TABLE IF NOT EXISTS documents("
                                 " key TEXT PRIMARY KEY, value TEXT NOT NULL, generation INTEGER NOT NULL"
@@ -42,10 +41,12 @@ ErrorCode codeOf(int result)
 
 tl::unexpected<Error> storeError(sqlite3 *database, int result, std::string_view what)
 {
+    const std::string advice = codeOf(result) == ErrorCode::DataLoss
+        ? "the file is damaged: 'slipwayctl local reset' starts anew, without what was in it"
+        : "see that the disk has space and that the file may be written";
     return fail(codeOf(result),
                 "The local target's state could not be " + std::string(what) + ": " + sqlite3_errmsg(database)
-                    + ". It is in gcp.sqlite of its folder (slipwayctl local status); see that the disk has "
-                      "space.");
+                    + ". It is in gcp.sqlite of its folder (slipwayctl local status); " + advice + ".");
 }
 
 /// One prepared statement with its bindings; finalised at the end of the scope.
@@ -155,37 +156,14 @@ Status makePrivateFile(const std::string &path)
 
 } // namespace
 
-std::string Document::etag() const
-{
-    const auto value = static_cast<std::uint64_t>(generation);
-    std::string text;
-    // Eight bytes are ten digits of six bits and one of four.
-    for (int shift = 58; shift >= 4; shift -= 6)
-        text += kBase64[(value >> shift) & 63];
-    text += kBase64[(value & 15) << 2];
-    return text + "=";
-}
-
-std::optional<std::int64_t> generationOfEtag(std::string_view etag)
-{
-    if (etag.size() != kEtagLength || etag.back() != '=')
-        return std::nullopt;
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < kEtagLength - 1; ++i) {
-        const auto digit = kBase64.find(etag[i]);
-        if (digit == std::string_view::npos)
-            return std::nullopt;
-        value = i < kEtagLength - 2 ? value << 6 | digit : value << 4 | digit >> 2;
-    }
-    return static_cast<std::int64_t>(value);
-}
-
 Result<std::unique_ptr<Documents>> Documents::open(const std::string &path)
 {
     if (path != ":memory:") {
         if (auto made = makePrivateFile(path); !made)
             return tl::unexpected(made.error());
     }
+    if (const std::string why = visibleDamage(path); !why.empty())
+        return damagedStore(path, why);
     sqlite3 *database = nullptr;
     int result = sqlite3_open_v2(path.c_str(), &database,
                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
@@ -197,8 +175,11 @@ Result<std::unique_ptr<Documents>> Documents::open(const std::string &path)
     // FULL: a commit is on the disk before it returns, also in WAL mode.
     for (const char *sql : {"PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", kSchema}) {
         result = sqlite3_exec(database, sql, nullptr, nullptr, nullptr);
-        if (result != SQLITE_OK)
-            return storeError(database, result, "opened (" + path + ")");
+        if (result == SQLITE_OK)
+            continue;
+        if (codeOf(result) == ErrorCode::DataLoss)
+            return damagedStore(path, sqlite3_errmsg(database));
+        return storeError(database, result, "opened (" + path + ")");
     }
     return documents;
 }
@@ -255,6 +236,7 @@ Result<Document> Documents::write(std::string_view key, nlohmann::json value)
 {
     if (m_full)
         return fail(ErrorCode::ResourceExhausted, "The disk of the local target is full (a fault on order).");
+    ++m_changes;
     Statement count(m_database,
                     "INSERT INTO counter VALUES (1, 1) ON CONFLICT (one) DO UPDATE"
                     " SET generation = generation + 1 RETURNING generation");
@@ -364,6 +346,7 @@ Status Documents::apply(const std::vector<DocumentChange> &changes)
 /// Also while the disk is said to be full: deleting is how one gets out of that.
 Status Documents::erase(std::string_view key)
 {
+    ++m_changes;
     Statement statement(m_database, "DELETE FROM documents WHERE key = ?");
     const int result = statement.bind(1, key).step();
     if (result != SQLITE_DONE)
@@ -384,6 +367,7 @@ Status Documents::remove(std::string_view key)
 Result<std::size_t> Documents::removeAll(std::string_view prefix)
 {
     const std::lock_guard lock(m_mutex);
+    ++m_changes;
     Statement statement(m_database, "DELETE FROM documents WHERE key >= ?1 AND (?2 = '' OR key < ?2)");
     const int result = statement.bind(1, prefix).bind(2, endOfPrefix(prefix)).step();
     if (result != SQLITE_DONE)

@@ -2,6 +2,7 @@
 
 #include "cluster/base/result.h"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -71,6 +72,9 @@ public:
     Status remove(std::string_view key); ///< NotFound
     Result<std::size_t> removeAll(std::string_view prefix); ///< how many
 
+    /// Another number after each write by this process.
+    [[nodiscard]] std::uint64_t changes() const { return m_changes; }
+
     /// All writes fail with ResourceExhausted from now on (the fault "disk full"); reads go on.
     void setFull(bool full);
 
@@ -83,6 +87,7 @@ private:
     mutable std::mutex m_mutex;
     sqlite3 *m_database;
     bool m_full = false;
+    std::atomic<std::uint64_t> m_changes = 1;
 };
 
 } // namespace cluster::local

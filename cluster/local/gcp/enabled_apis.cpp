@@ -49,20 +49,28 @@ GoogleStatus EnabledApis::require(const Project &project, const std::string &api
     const std::string title = known ? std::string(known->title) : api;
     const std::string url
         = "https://console.developers.google.com/apis/api/" + api + "/overview?project=" + project.id;
+    const std::string words = title + " has not been used in project " + project.id
+        + " before or it is disabled. Enable it by visiting " + url
+        + " then retry. If you enabled this API recently, wait a few minutes for the action to propagate to "
+          "our "
+          "systems and retry.";
     json info{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"},
               {"reason", "SERVICE_DISABLED"},
               {"domain", "googleapis.com"},
               {"metadata",
                {{"service", api},
                 {"consumer", "projects/" + project.id},
+                {"containerInfo", project.id},
                 {"serviceTitle", title},
                 {"activationUrl", url}}}};
-    return googleFail(ErrorCode::PermissionDenied,
-                      title + " has not been used in project " + project.id
-                          + " before or it is disabled. Enable it by visiting " + url
-                          + " then retry. If you enabled this API recently, wait a few minutes for the "
-                            "action to propagate to our systems and retry.",
-                      json::array({std::move(info)}));
+    json localized{{"@type", "type.googleapis.com/google.rpc.LocalizedMessage"},
+                   {"locale", "en-US"},
+                   {"message", words}};
+    json help{{"@type", "type.googleapis.com/google.rpc.Help"},
+              {"links",
+               json::array({{{"description", "Google developers console API activation"}, {"url", url}}})}};
+    return googleFail(ErrorCode::PermissionDenied, words,
+                      json::array({std::move(info), std::move(localized), std::move(help)}));
 }
 
 } // namespace cluster::local

@@ -34,13 +34,25 @@ constexpr TextField kTexts[] = {
     {"pool", &Fault::pool},   {"host", &Fault::host},           {"machineType", &Fault::machineType},
     {"quota", &Fault::quota}, {"operation", &Fault::operation}, {"message", &Fault::message},
 };
+constexpr std::array<const char *, 5> kNumbers{"factor", "limit", "latencyMs", "times", "struck"};
 constexpr std::int64_t kLongestLatencyMs = 600000;
+constexpr double kHighestNumber = 1e12;
 
 std::string kindList()
 {
     std::string list;
     for (const auto &[kind, name] : kNames)
         list += (list.empty() ? "" : ", ") + std::string(name);
+    return list;
+}
+
+std::string fieldList()
+{
+    std::string list = "kind";
+    for (const TextField &field : kTexts)
+        list += std::string(", ") + field.name;
+    for (const char *name : kNumbers)
+        list += std::string(", ") + name;
     return list;
 }
 
@@ -68,8 +80,10 @@ Status readNumber(const std::string &name, const nlohmann::json &value, Fault &f
     if (!value.is_number())
         return wrong(name, "must be a number");
     const auto number = value.get<double>();
-    if (!(number >= 0) || number > 1e12)
+    if (!(number >= 0))
         return wrong(name, "must not be negative");
+    if (number > kHighestNumber)
+        return wrong(name, "is at most 1000000000000");
     if (name == "factor") {
         if (number < 1)
             return wrong(name, "must be at least 1");
@@ -92,7 +106,6 @@ Status readNumber(const std::string &name, const nlohmann::json &value, Fault &f
 
 bool isNumberField(const std::string &name)
 {
-    constexpr std::array<std::string_view, 5> kNumbers{"factor", "limit", "latencyMs", "times", "struck"};
     return std::find(kNumbers.begin(), kNumbers.end(), name) != kNumbers.end();
 }
 
@@ -173,7 +186,7 @@ Result<Fault> Fault::fromJson(const nlohmann::json &json)
             if (const Status read = readNumber(name, value, fault); !read)
                 return tl::unexpected(read.error());
         } else {
-            return wrong(name, "is not known");
+            return wrong(name, "is not known; known are " + fieldList());
         }
     }
     return fault;

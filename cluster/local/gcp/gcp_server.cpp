@@ -7,6 +7,7 @@
 #include "cluster/local/gcp/host_faults.h"
 #include "cluster/local/gcp/quotas.h"
 #include "cluster/local/gcp/request_gate.h"
+#include "cluster/local/gcp/storage_service.h"
 
 #include <atomic>
 #include <boost/asio/post.hpp>
@@ -91,7 +92,8 @@ GcpServer::Private::Private(GcpOptions options, std::unique_ptr<Documents> store
               options.timeFactor,
               options.projectId,
               options.projectNumber,
-              options.bucketsDir},
+              options.bucketsDir,
+              options.metrics},
       gate(faults, options.token), workers(static_cast<std::size_t>(std::max(1, options.workers)))
 {
     auto made = std::make_unique<ContainerService>(context, clusterHost);
@@ -230,6 +232,11 @@ std::unique_ptr<PoolScaler> GcpServer::scaler(const std::string &clusterId,
                                               const CancelToken &cancel)
 {
     return std::make_unique<AutomaticPools>(d->container->parts(), clusterId, std::move(pools), cancel);
+}
+
+BucketObjects &GcpServer::bucketObjects()
+{
+    return dynamic_cast<StorageService &>(*d->services.at("storage")).files();
 }
 
 GcpContext &GcpServer::context()

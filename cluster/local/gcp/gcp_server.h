@@ -13,7 +13,9 @@
 
 namespace cluster::local {
 
+class BucketObjects;
 class ClusterHost;
+class MetricStore;
 class PoolScaler;
 struct GcpContext;
 struct PoolSpec;
@@ -27,6 +29,7 @@ struct GcpOptions
     std::string projectNumber = "103810000001";
     double timeFactor = 60; ///< Google's durations are divided by this: 1 is realistic
     std::function<std::chrono::system_clock::time_point()> now; ///< empty: the system's
+    MetricStore *metrics = nullptr; ///< who answers Prometheus's queries; outlives the server
     int workers = 8; ///< threads that answer requests
 };
 
@@ -62,6 +65,9 @@ public:
     [[nodiscard]] std::unique_ptr<PoolScaler> scaler(const std::string &clusterId,
                                                      std::function<std::vector<PoolSpec>()> pools,
                                                      const CancelToken &cancel);
+
+    /// Cloud Storage's objects for who shows them as files. Lives as long as this.
+    [[nodiscard]] BucketObjects &bucketObjects();
 
     [[nodiscard]] GcpContext &context();
 

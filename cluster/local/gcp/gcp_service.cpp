@@ -1,5 +1,7 @@
 #include "cluster/local/gcp/gcp_service.h"
 
+#include "cluster/local/gcp/partial_response.h"
+
 #include <cstdio>
 #include <ctime>
 
@@ -22,7 +24,7 @@ std::string GcpContext::timestamp() const
 
 void GcpService::serve(const std::shared_ptr<ServerExchange> &exchange, std::span<const std::string> path)
 {
-    exchange->reply(handle(exchange->request(), path));
+    exchange->reply(partialResponse(exchange->request(), handle(exchange->request(), path)));
 }
 
 std::shared_ptr<BodySink> GcpService::openSink(const ServerRequest &, std::span<const std::string>)

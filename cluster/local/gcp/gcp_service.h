@@ -14,7 +14,7 @@
 
 namespace cluster::local {
 
-class MetricSource;
+class MetricStore;
 class Quotas;
 using WallClock = std::function<std::chrono::system_clock::time_point()>;
 
@@ -29,8 +29,7 @@ struct GcpContext
     std::string projectId; ///< the project that is there from the start
     std::string projectNumber;
     std::filesystem::path bucketsDir; ///< for the bytes of objects
-    const MetricSource *metrics = nullptr; ///< the clusters' samples; nullptr: there are none yet
-    std::string prometheusUrl = {}; ///< of a real Prometheus on this machine; empty: there is none
+    MetricStore *metrics = nullptr; ///< who answers Prometheus's queries; nullptr: nobody
 
     /// A duration of Google's as it is here.
     [[nodiscard]] std::chrono::milliseconds compressed(std::chrono::milliseconds real) const
@@ -54,7 +53,8 @@ public:
     /// answered 400.
     virtual ServerResponse handle(const ServerRequest &request, std::span<const std::string> path) = 0;
 
-    /// For answers that are streamed or late. The default replies what handle() returns.
+    /// For answers that are streamed or late. The default replies what handle() returns, or the part of it
+    /// that the parameter `fields` asks for.
     virtual void serve(const std::shared_ptr<ServerExchange> &exchange, std::span<const std::string> path);
 
     /// How this API words errors that are found before it is asked (401, 404, 429, 503).

@@ -1,6 +1,8 @@
 #include "cluster/local/gcp/gke_rules.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <set>
 
 namespace cluster::local {
@@ -149,6 +151,36 @@ GoogleStatus checkTpu(const PoolRequest &request, const PoolSurroundings &surrou
     return spec.isMultiHost ? checkSlice(request) : GoogleStatus{};
 }
 
+/// "600s" to "604800s", as durations come in JSON.
+GoogleStatus checkMaxRunDuration(const std::string &duration)
+{
+    constexpr std::int64_t shortest = 600;
+    constexpr std::int64_t longest = 7 * 24 * 3600;
+    if (duration.empty())
+        return {};
+    std::int64_t seconds = 0;
+    const char *const end = duration.data() + duration.size();
+    const auto [rest, failure] = std::from_chars(duration.data(), end, seconds);
+    const bool isRead
+        = failure == std::errc{} && rest != end && (*rest == 's' || *rest == '.') && end[-1] == 's';
+    if (isRead && seconds >= shortest && seconds <= longest)
+        return {};
+    return invalid("Max run duration " + quoted(duration) + " must be between 10 minutes and 7 days.");
+}
+
+GoogleStatus checkQueued(const PoolRequest &request)
+{
+    if (!request.isQueued)
+        return {};
+    if (!request.spec.isAutoscaled || request.minPerZone != 0 || request.totalMin != 0
+        || request.initialNodeCount.value_or(0) != 0)
+        return invalid("Queued provisioning node pools require autoscaling enabled, with a minimum and an "
+                       "initial node count of 0.");
+    if (request.isCompact)
+        return invalid("Queued provisioning can't be combined with compact placement.");
+    return {};
+}
+
 GoogleStatus checkProvisioning(const PoolRequest &request)
 {
     const PoolSpec &spec = request.spec;
@@ -159,6 +191,10 @@ GoogleStatus checkProvisioning(const PoolRequest &request)
     if ((request.isFlexStart || isSpot || request.isQueued) && request.usesReservation)
         return invalid("Reservation affinity must be NO_RESERVATION for spot, flex start and queued "
                        "provisioning node pools.");
+    if (auto duration = checkMaxRunDuration(request.maxRunDuration); !duration)
+        return duration;
+    if (auto queued = checkQueued(request); !queued)
+        return queued;
     if (!request.isFlexStart)
         return {};
     if (!spec.isAutoscaled)
@@ -167,6 +203,9 @@ GoogleStatus checkProvisioning(const PoolRequest &request)
         return invalid("Flex start node pools require initial node count to be set to 0.");
     if (request.autoRepair)
         return invalid("Flex start node pools require auto repair to be disabled.");
+    if (!request.locationPolicy.empty() && request.locationPolicy != "ANY"
+        && request.locationPolicy != "LOCATION_POLICY_UNSPECIFIED")
+        return invalid("Flex start node pools require location policy ANY.");
     return {};
 }
 

@@ -42,6 +42,15 @@ const CodeRow &rowOf(ErrorCode code)
 
 } // namespace
 
+namespace {
+
+bool isServiceDisabled(const GoogleError &error)
+{
+    return !error.details.empty() && error.details[0].value("reason", "") == "SERVICE_DISABLED";
+}
+
+} // namespace
+
 GoogleError toGoogleError(const Error &error)
 {
     return {error.code, error.message, nlohmann::json::array(), 0};
@@ -88,7 +97,15 @@ ServerResponse legacyErrorResponse(const GoogleError &error, const std::string &
     const std::string word = reason.empty() ? rowOf(error.code).reason : reason;
     nlohmann::json list
         = nlohmann::json::array({{{"message", error.message}, {"domain", "global"}, {"reason", word}}});
-    nlohmann::json body{{"code", status}, {"message", error.message}, {"errors", std::move(list)}};
+    nlohmann::json body{{"code", status}, {"message", error.message}};
+    if (isServiceDisabled(error)) {
+        list[0].update({{"domain", "usageLimits"},
+                        {"reason", "accessNotConfigured"},
+                        {"extendedHelp", "https://console.developers.google.com"}});
+        body["status"] = rpcName(error.code);
+        body["details"] = error.details;
+    }
+    body["errors"] = std::move(list);
     return jsonResponse({{"error", std::move(body)}}, status);
 }
 

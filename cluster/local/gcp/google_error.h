@@ -40,7 +40,8 @@ ServerResponse jsonResponse(const nlohmann::json &body, int status = 200);
 ServerResponse errorResponse(const GoogleError &error);
 
 /// The older form of storage and compute: {"error":{"code":404,"message":…,"errors":[{"message":…,"domain":
-/// "global","reason":"notFound"}]}}. An empty reason is made from the code.
+/// "global","reason":"notFound"}]}}. An empty reason is made from the code. Of a disabled service it has the
+/// details too.
 ServerResponse legacyErrorResponse(const GoogleError &error, const std::string &reason = {});
 
 /// What Google says to a path that it does not have.

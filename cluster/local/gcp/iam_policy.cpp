@@ -83,6 +83,18 @@ GoogleResult<json> IamPolicies::get(const std::string &resource, int requestedVe
     return wire((*document)->value.value("bindings", json::array()), (*document)->etag(), requestedVersion);
 }
 
+GoogleResult<json> IamPolicies::answer(const ServerRequest &request, const std::string &verb,
+                                       const std::string &resource)
+{
+    if (verb == "getIamPolicy")
+        return get(resource, requestedPolicyVersion(request));
+    if (verb == "setIamPolicy")
+        return set(resource, bodyOf(request).value("policy", json::object()));
+    if (verb == "testIamPermissions")
+        return json{{"permissions", bodyOf(request).value("permissions", json::array())}};
+    return json(json::value_t::discarded);
+}
+
 GoogleStatus IamPolicies::checkMember(const std::string &member) const
 {
     static const std::regex address("[^@\\s:]+@[^@\\s:]+\\.[^@\\s:]+");

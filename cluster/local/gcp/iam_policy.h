@@ -23,6 +23,11 @@ public:
     /// Errors: Aborted (stale etag), InvalidArgument in IAM's words (version, role, member).
     GoogleResult<nlohmann::json> set(const std::string &resource, const nlohmann::json &policy);
 
+    /// The three verbs that resources of most APIs have: getIamPolicy, setIamPolicy, testIamPermissions (all
+    /// are had). Discarded for any other.
+    GoogleResult<nlohmann::json> answer(const ServerRequest &request, const std::string &verb,
+                                        const std::string &resource);
+
     /// Sets one without the checks: what a resource is born with.
     GoogleStatus setInitial(const std::string &resource, const nlohmann::json &bindings);
     GoogleStatus remove(const std::string &resource);

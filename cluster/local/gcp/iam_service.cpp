@@ -10,6 +10,8 @@ using nlohmann::json;
 
 namespace {
 
+constexpr const char *kApi = "iam.googleapis.com";
+
 constexpr std::size_t kMostAccounts = 100; // of a project, Google's default quota
 
 std::string keyOf(const std::string &email)
@@ -47,7 +49,10 @@ std::string emailOf(const json &account)
 
 } // namespace
 
-IamService::IamService(GcpContext &context) : m_context(context), m_projects(context), m_policies(context) {}
+IamService::IamService(GcpContext &context)
+    : m_context(context), m_projects(context), m_apis(context), m_policies(context)
+{
+}
 
 ServerResponse IamService::handle(const ServerRequest &request, std::span<const std::string> path)
 {
@@ -68,6 +73,8 @@ GoogleResult<json> IamService::answer(const ServerRequest &request, std::span<co
         const auto project = m_projects.require(projectId);
         if (!project)
             return tl::unexpected(project.error());
+        if (const auto enabled = m_apis.require(*project, kApi); !enabled)
+            return tl::unexpected(enabled.error());
         if (path.size() == 4)
             return request.method == "POST" ? create(request, *project) : list(request, *project);
         projectId = project->id;
@@ -171,6 +178,12 @@ GoogleResult<json> IamService::account(const ServerRequest &request, const std::
     auto found = find(projectId, id);
     if (!found)
         return found;
+    if (projectId == "-") { // the account says whose it is
+        const auto project = m_projects.require(found->value("projectId", std::string()));
+        const auto enabled = project ? m_apis.require(*project, kApi) : tl::unexpected(project.error());
+        if (!enabled)
+            return tl::unexpected(enabled.error());
+    }
     if (!what.empty())
         return verb(request, *found, what);
     if (request.method == "GET")
@@ -195,14 +208,8 @@ GoogleResult<json> IamService::verb(const ServerRequest &request, const json &ac
     const std::string resource = "serviceAccounts/" + emailOf(account);
     if (request.method != "POST")
         return json(json::value_t::discarded);
-    if (verb == "getIamPolicy")
-        return m_policies.get(resource, requestedPolicyVersion(request));
-    if (verb == "setIamPolicy")
-        return m_policies.set(resource, bodyOf(request).value("policy", json::object()));
-    if (verb == "testIamPermissions")
-        return json{{"permissions", bodyOf(request).value("permissions", json::array())}};
     if (verb != "enable" && verb != "disable")
-        return json(json::value_t::discarded);
+        return m_policies.answer(request, verb, resource);
     const auto updated = update(account, {{"disabled", verb == "disable"}});
     return updated ? GoogleResult<json>(json::object()) : updated;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cluster/local/gcp/enabled_apis.h"
 #include "cluster/local/gcp/iam_policy.h"
 #include "cluster/local/gcp/projects.h"
 
@@ -32,6 +33,7 @@ private:
 
     GcpContext &m_context;
     Projects m_projects;
+    EnabledApis m_apis;
     IamPolicies m_policies;
 };
 

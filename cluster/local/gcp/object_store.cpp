@@ -48,8 +48,8 @@ std::string etagOf(std::int64_t generation, std::int64_t metageneration)
 
 /// Fields that a client may set; the others are the server's.
 constexpr const char *kSettable[]
-    = {"cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType",
-       "customTime",   "eventBasedHold",     "metadata",        "temporaryHold"};
+    = {"acl",         "cacheControl", "contentDisposition", "contentEncoding", "contentLanguage",
+       "contentType", "customTime",   "eventBasedHold",     "metadata",        "temporaryHold"};
 
 GoogleStatus checkSum(const json &fields, const char *field, const char *called, const std::string &right)
 {

@@ -57,6 +57,7 @@ void readAutoscaling(const json &autoscaling, PoolRequest &request)
     request.spec.isAutoCreated = flag(autoscaling, "autoprovisioned");
     request.minPerZone = number(autoscaling, "minNodeCount");
     request.maxPerZone = number(autoscaling, "maxNodeCount");
+    request.locationPolicy = text(autoscaling, "locationPolicy");
     request.totalMin = number(autoscaling, "totalMinNodeCount");
     request.totalMax = number(autoscaling, "totalMaxNodeCount");
     const int zones = static_cast<int>(request.spec.zones.size());
@@ -82,6 +83,7 @@ void readAccelerators(const json &config, PoolRequest &request)
 void readProvisioning(const json &config, PoolRequest &request)
 {
     request.isFlexStart = flag(config, "flexStart");
+    request.maxRunDuration = text(config, "maxRunDuration");
     if (flag(config, "spot"))
         request.spec.provisioning = Provisioning::Spot;
     else if (flag(config, "preemptible"))
@@ -167,6 +169,7 @@ GoogleResult<PoolRequest> poolRequestOf(const json &pool, const PoolSurroundings
     const json &placement = member(pool, "placementPolicy");
     request.requestedTopology = text(placement, "tpuTopology");
     request.placementPolicy = text(placement, "policyName");
+    request.isCompact = text(placement, "type") == "COMPACT";
     request.isQueued = flag(member(pool, "queuedProvisioning"), "enabled");
     const json &management = member(pool, "management");
     request.autoRepair = management.is_null() || flag(management, "autoRepair");

@@ -37,6 +37,9 @@ struct PoolRequest
     int gpuCount = 0;
     bool isFlexStart = false;
     bool isQueued = false;
+    bool isCompact = false; ///< placed close together by request
+    std::string locationPolicy; ///< of autoscaling: "ANY", "BALANCED" or empty
+    std::string maxRunDuration; ///< "604800s" or empty
     bool autoRepair = true;
     bool usesReservation = false;
     bool hasZonesOfItsOwn = false; ///< locations were named

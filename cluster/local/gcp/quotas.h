@@ -17,7 +17,8 @@ class Documents;
 struct QuotaKey
 {
     QuotaName name;
-    std::string region; ///< empty: of the whole project
+    std::string region; ///< empty: of the whole project, or of a zone
+    std::string zone = {}; ///< of the few that count by zone (v5e has one of either)
 
     bool operator<(const QuotaKey &other) const;
     bool operator==(const QuotaKey &other) const;
@@ -58,11 +59,15 @@ public:
     [[nodiscard]] std::vector<QuotaDemand> demandOf(const std::string &machineType, const std::string &zone,
                                                     bool preemptible) const;
 
+    /// Another limit than the project's (a fault on order); nothing: its own.
+    using OtherLimit = std::function<std::optional<std::int64_t>(const QuotaKey &)>;
+
     /// GKE's check before a pool is made. Errors: PermissionDenied (403, as GKE answers) with its words:
     /// `Insufficient regional quota to satisfy request: resource "X": request requires 'A' and is short 'B'.
-    /// project has a quota of 'C' with 'D' available. ...`
+    /// project has a quota of 'C' with 'D' available. ...`, or a numbered list where several are short.
     [[nodiscard]] Status check(const std::string &project, const std::string &machineType,
-                               const std::string &zone, bool preemptible, std::int64_t nodes) const;
+                               const std::string &zone, bool preemptible, std::int64_t nodes,
+                               const OtherLimit &otherLimit = {}) const;
 
     /// All quotas that a region has (for regions.get and Cloud Quotas), without usage where nobody tells it.
     [[nodiscard]] std::vector<QuotaValue> ofRegion(const std::string &project,

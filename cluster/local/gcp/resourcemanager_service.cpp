@@ -153,14 +153,8 @@ GoogleResult<json> ResourceManagerService::verb(const ServerRequest &request, co
     const std::string resource = "projects/" + project.id;
     if (request.method != "POST")
         return json(json::value_t::discarded);
-    if (verb == "getIamPolicy")
-        return m_policies.get(resource, requestedPolicyVersion(request));
-    if (verb == "setIamPolicy")
-        return m_policies.set(resource, bodyOf(request).value("policy", json::object()));
-    if (verb == "testIamPermissions")
-        return json{{"permissions", bodyOf(request).value("permissions", json::array())}};
     if (verb != "undelete")
-        return json(json::value_t::discarded);
+        return m_policies.answer(request, verb, resource);
     if (project.resource.value("lifecycleState", std::string()) == "ACTIVE")
         return googleFail(ErrorCode::FailedPrecondition, "The project is not marked for deletion.");
     if (const auto restored = m_projects.setState(project, "ACTIVE"); !restored)

@@ -8,22 +8,25 @@ configure_file(built_in_compute.h.in ${CMAKE_BINARY_DIR}/generated/cluster/local
 target_sources(cluster_local_gcp PRIVATE
     artifactregistry_service.cpp artifactregistry_service.h
     blob_store.cpp blob_store.h
+    bucket_files.cpp bucket_files.h
     cloudquotas_service.cpp cloudquotas_service.h
     compute_catalog.cpp compute_catalog.h
     compute_policies.cpp compute_service.cpp compute_service.h
     enabled_apis.cpp enabled_apis.h
     iam_policy.cpp iam_policy.h
     iam_service.cpp iam_service.h
-    metric_source.h
+    metric_store.h
     monitoring_service.cpp monitoring_service.h
     multipart_related.cpp multipart_related.h
     object_list.cpp object_store.cpp object_store.h
+    partial_response.cpp partial_response.h
     projects.cpp projects.h
-    prometheus_selector.cpp prometheus_selector.h
     quotas.cpp quotas.h
     resourcemanager_service.cpp resourcemanager_service.h
     serviceusage_catalog.cpp serviceusage_catalog.h
     serviceusage_service.cpp serviceusage_service.h
+    storage_acl_service.cpp storage_acl_service.h
+    storage_acls.cpp storage_acls.h
     storage_buckets.cpp storage_buckets.h
     storage_caches.cpp storage_caches.h
     storage_checksums.cpp storage_checksums.h

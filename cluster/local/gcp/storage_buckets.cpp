@@ -1,6 +1,7 @@
 #include "cluster/local/gcp/storage_buckets.h"
 
 #include "cluster/local/gcp/compute_catalog.h"
+#include "cluster/local/gcp/storage_acls.h"
 #include "cluster/local/gcp/storage_errors.h"
 #include "cluster/local/gcp/wire_values.h"
 #include <algorithm>
@@ -81,13 +82,6 @@ json legacyBindings(const std::string &project, bool uniform)
     return bindings;
 }
 
-bool isUniform(const json &bucket)
-{
-    return bucket.value("iamConfiguration", json::object())
-        .value("uniformBucketLevelAccess", json::object())
-        .value("enabled", false);
-}
-
 /// What uniform access and the older name for it look like together.
 void setAccess(json &bucket, const json &given, const std::string &lockedTime)
 {
@@ -108,12 +102,19 @@ void setAccess(json &bucket, const json &given, const std::string &lockedTime)
     bucket["iamConfiguration"] = std::move(access);
 }
 
-/// Fields that only the server sets.
+/// Those that the request names, in the body or by a predefined name.
+GoogleStatus setAcls(const ServerRequest &request, json &bucket, const json &body)
+{
+    return storageAcl::setOfBucket(bucket, body, request.queryValue("predefinedAcl").value_or(""),
+                                   request.queryValue("predefinedDefaultObjectAcl").value_or(""));
+}
+
+/// Fields that only the server sets, or that are checked by themselves.
 void dropFixed(json &fields)
 {
-    for (const char *field :
-         {"id", "kind", "name", "projectNumber", "location", "locationType", "metageneration", "timeCreated",
-          "updated", "etag", "selfLink", "iamConfiguration", "generation"})
+    for (const char *field : {"id", "kind", "name", "projectNumber", "location", "locationType",
+                              "metageneration", "timeCreated", "updated", "etag", "selfLink",
+                              "iamConfiguration", "generation", "acl", "defaultObjectAcl", "owner"})
         fields.erase(field);
 }
 
@@ -126,6 +127,16 @@ json StorageBuckets::wire(const ServerRequest &request, json bucket) const
     bucket["kind"] = "storage#bucket";
     bucket["id"] = name;
     bucket["selfLink"] = storageBase(request) + "/storage/v1/b/" + name;
+    const json lists[] = {bucket.value("acl", json()), bucket.value("defaultObjectAcl", json())};
+    bucket.erase("acl");
+    bucket.erase("defaultObjectAcl");
+    if (isUniform(bucket) || !showsAcl(request))
+        return bucket;
+    bucket["acl"] = storageAcl::entries(lists[0].is_array() ? lists[0] : storageAcl::projectPrivate(bucket),
+                                        name, nullptr);
+    bucket["defaultObjectAcl"] = storageAcl::entries(
+        lists[1].is_array() ? lists[1] : storageAcl::projectPrivate(bucket), name, nullptr);
+    bucket["owner"] = {{"entity", "project-owners-" + bucket.value("projectNumber", std::string())}};
     return bucket;
 }
 
@@ -178,9 +189,13 @@ GoogleResult<json> StorageBuckets::insert(const ServerRequest &request)
         return tl::unexpected(project.error());
     if (!*project)
         return googleFail(ErrorCode::NotFound, "The requested project was not found.");
-    const auto bucket = fresh(bodyOf(request), **project);
+    if (const auto enabled = m_parts.apis.require(**project, kStorageApi); !enabled)
+        return tl::unexpected(enabled.error());
+    auto bucket = fresh(bodyOf(request), **project);
     if (!bucket)
         return bucket;
+    if (const auto set = setAcls(request, *bucket, bodyOf(request)); !set)
+        return tl::unexpected(set.error());
     const std::string name = bucket->value("name", std::string());
     const auto written = m_parts.context.documents.create(bucketKey(name), *bucket);
     if (!written && written.error().code == ErrorCode::AlreadyExists) {
@@ -209,6 +224,8 @@ GoogleResult<json> StorageBuckets::list(const ServerRequest &request) const
         return tl::unexpected(project.error());
     if (!*project)
         return googleFail(ErrorCode::NotFound, "The requested project was not found.");
+    if (const auto enabled = m_parts.apis.require(**project, kStorageApi); !enabled)
+        return tl::unexpected(enabled.error());
     if (!page)
         return googleFail(ErrorCode::InvalidArgument, "Invalid argument: pageToken");
     const std::string prefix = request.queryValue("prefix").value_or("");
@@ -245,6 +262,7 @@ GoogleResult<json> StorageBuckets::patch(const ServerRequest &request, const std
     const json body = bodyOf(request);
     const auto wanted = numberOf(request, "ifMetagenerationMatch");
     const auto now = m_parts.context.now();
+    GoogleStatus listed;
     const auto written = m_parts.context.documents.update(bucketKey(name), [&](json &bucket) -> Status {
         const std::int64_t metageneration = std::stoll(bucket.value("metageneration", std::string("1")));
         if (wanted && *wanted != metageneration)
@@ -253,6 +271,9 @@ GoogleResult<json> StorageBuckets::patch(const ServerRequest &request, const std
         dropFixed(fields);
         bucket.merge_patch(fields);
         setAccess(bucket, body, rfc3339(now + kLockedAfter, 3));
+        listed = setAcls(request, bucket, body);
+        if (!listed)
+            return fail(listed.error().code, listed.error().message);
         bucket["metageneration"] = std::to_string(metageneration + 1);
         bucket["etag"] = bucketEtag(metageneration + 1);
         bucket["updated"] = rfc3339(now, 3);
@@ -260,6 +281,8 @@ GoogleResult<json> StorageBuckets::patch(const ServerRequest &request, const std
     });
     if (written)
         return wire(request, written->value);
+    if (!listed)
+        return tl::unexpected(listed.error());
     if (written.error().code == ErrorCode::Aborted)
         return conditionNotMet();
     return tl::unexpected(toStorageError(written.error()));

@@ -1,5 +1,6 @@
 #include "cluster/local/gcp/storage_objects.h"
 
+#include "cluster/local/gcp/storage_acls.h"
 #include "cluster/local/gcp/storage_errors.h"
 #include "cluster/local/gcp/storage_folders.h"
 #include "cluster/local/gcp/wire_values.h"
@@ -183,9 +184,24 @@ GoogleResult<Download> StorageObjects::download(const ServerRequest &request, co
 GoogleResult<json> StorageObjects::patch(const ServerRequest &request, const std::string &bucket,
                                          const std::string &name)
 {
-    if (const auto there = findBucket(m_parts, bucket); !there)
+    const auto there = findBucket(m_parts, bucket);
+    if (!there)
         return there;
-    const auto object = m_parts.objects.update(bucket, name, numberOf(request, "generation"), bodyOf(request),
+    json fields = bodyOf(request);
+    const std::string predefined = request.queryValue("predefinedAcl").value_or("");
+    const bool setsAcl = !predefined.empty() || (fields.contains("acl") && fields["acl"].is_array());
+    if (setsAcl && isUniform(*there) && (!predefined.empty() || !fields["acl"].empty()))
+        return storageAcl::uniformRefusal("update access control for an object");
+    fields.erase("owner");
+    if (setsAcl && !isUniform(*there)) {
+        auto acl = storageAcl::ofNewObject(*there, predefined, fields);
+        if (!acl)
+            return acl;
+        fields["acl"] = std::move(*acl);
+    } else {
+        fields.erase("acl");
+    }
+    const auto object = m_parts.objects.update(bucket, name, numberOf(request, "generation"), fields,
                                                conditionsOf(request));
     if (!object)
         return tl::unexpected(object.error());
@@ -215,12 +231,18 @@ GoogleResult<json> StorageObjects::copy(const ServerRequest &request, const std:
     if (const auto holds = checkConditions(*source, conditionsOf(request, "ifSource")); !holds)
         return tl::unexpected(holds.error());
     json fields = source->resource;
+    fields.erase("acl"); // a copy has the list of a new object
     if (const json given = bodyOf(request); !given.empty()) {
         fields.erase("metadata"); // what is given replaces all that the source had
         fields.update(given);
     }
     fields["md5Hash"] = source->resource.value("md5Hash", std::string());
     fields["crc32c"] = source->resource.value("crc32c", std::string());
+    auto acl = storageAcl::ofNewObject(*target, request.queryValue("destinationPredefinedAcl").value_or(""),
+                                       fields);
+    if (!acl)
+        return acl;
+    fields["acl"] = std::move(*acl);
     const auto blob = m_parts.blobs.duplicate(source->blob);
     if (!blob)
         return tl::unexpected(toStorageError(blob.error()));
@@ -296,11 +318,16 @@ GoogleResult<json> StorageObjects::compose(const ServerRequest &request, const s
         return googleFail(ErrorCode::InvalidArgument,
                           "The number of source components provided (" + std::to_string(sources.size())
                               + ") must be between 1 and 32.");
+    json fields = body.value("destination", json::object());
+    auto acl = storageAcl::ofNewObject(*there, request.queryValue("destinationPredefinedAcl").value_or(""),
+                                       fields);
+    if (!acl)
+        return acl;
+    fields["acl"] = std::move(*acl);
     std::int64_t components = 0;
     const auto blob = concatenated(bucket, sources, components);
     if (!blob)
         return tl::unexpected(blob.error());
-    json fields = body.value("destination", json::object());
     fields["componentCount"] = components;
     const auto made
         = m_parts.objects.commit(bucket, name, fields, *blob, conditionsOf(request), keepsVersions(*there));

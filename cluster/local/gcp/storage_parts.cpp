@@ -1,5 +1,6 @@
 #include "cluster/local/gcp/storage_parts.h"
 
+#include "cluster/local/gcp/storage_acls.h"
 #include "cluster/local/gcp/storage_errors.h"
 
 namespace cluster::local {
@@ -23,6 +24,12 @@ json objectResource(const ServerRequest &request, const StoredObject &object)
     resource["id"] = bucket + "/" + object.name() + "/" + generation;
     resource["selfLink"] = base + path;
     resource["mediaLink"] = base + "/download" + path + "?generation=" + generation + "&alt=media";
+    const json acl = resource.value("acl", json());
+    resource.erase("acl");
+    if (acl.is_array() && showsAcl(request)) {
+        resource["acl"] = storageAcl::entries(acl, bucket, &object);
+        resource["owner"] = {{"entity", storageAcl::ownerEntity()}};
+    }
     return resource;
 }
 
@@ -44,6 +51,21 @@ GoogleResult<json> findBucket(const StorageParts &parts, const std::string &buck
 bool keepsVersions(const json &bucket)
 {
     return bucket.value("versioning", json::object()).value("enabled", false);
+}
+
+bool isUniform(const json &bucket)
+{
+    return bucket.value("iamConfiguration", json::object())
+        .value("uniformBucketLevelAccess", json::object())
+        .value("enabled", false);
+}
+
+bool showsAcl(const ServerRequest &request)
+{
+    const auto projection = request.queryValue("projection");
+    return projection ? *projection == "full"
+                      : request.queryValue("predefinedAcl").has_value()
+            || request.queryValue("destinationPredefinedAcl").has_value();
 }
 
 bool isHierarchical(const json &bucket)

@@ -60,7 +60,8 @@ bool isMedia(const ServerRequest &request, const Route &route)
 } // namespace
 
 StorageService::StorageService(GcpContext &context)
-    : m_parts(context), m_buckets(m_parts), m_objects(m_parts), m_uploads(m_parts), m_caches(m_parts)
+    : m_parts(context), m_files(m_parts), m_acls(m_parts), m_buckets(m_parts), m_objects(m_parts),
+      m_uploads(m_parts), m_caches(m_parts)
 {
 }
 
@@ -87,6 +88,8 @@ ServerResponse StorageService::handle(const ServerRequest &request, Path path)
     const Route route = routeOf(path);
     if (route.kind == Route::Kind::Unknown)
         return unknownMethodResponse(request);
+    if (const auto enabled = checkEnabled(route.rest); !enabled)
+        return storageErrorResponse(enabled.error());
     if (route.kind == Route::Kind::Upload)
         return upload(request, route.rest);
     if (!isMedia(request, route))
@@ -110,7 +113,11 @@ void StorageService::serve(const std::shared_ptr<ServerExchange> &exchange, Path
 {
     const Route route = routeOf(path);
     if (!isMedia(exchange->request(), route)) {
-        exchange->reply(handle(exchange->request(), path));
+        GcpService::serve(exchange, path);
+        return;
+    }
+    if (const auto enabled = checkEnabled(route.rest); !enabled) {
+        exchange->reply(storageErrorResponse(enabled.error()));
         return;
     }
     auto download = m_objects.download(exchange->request(), route.rest[1], route.rest[3]);
@@ -182,6 +189,27 @@ ServerResponse StorageService::route(const ServerRequest &request, Path rest)
     return unknownMethodResponse(request);
 }
 
+/// A service that a project has switched off refuses what is in its buckets too.
+GoogleStatus StorageService::checkEnabled(Path rest) const
+{
+    if (rest.size() < 2 || rest[0] != "b")
+        return {}; // lists and new buckets name the project, and look themselves
+    const auto bucket = findBucket(m_parts, rest[1]);
+    if (!bucket)
+        return {}; // each method has words of its own for that
+    const auto project = m_parts.projects.find(bucket->value("projectId", std::string()));
+    if (!project || !*project)
+        return {};
+    return m_parts.apis.require(**project, kStorageApi);
+}
+
+ServerResponse StorageService::ofAcl(const ServerRequest &request, const GoogleResult<json> &body)
+{
+    if (body && body->is_discarded())
+        return unknownMethodResponse(request);
+    return body && body->is_null() ? ServerResponse{204, {}, {}} : toResponse(body);
+}
+
 ServerResponse StorageService::ofBucket(const ServerRequest &request, const std::string &bucket, Path rest)
 {
     const std::string &method = request.method;
@@ -197,6 +225,8 @@ ServerResponse StorageService::ofBucket(const ServerRequest &request, const std:
         return toResponse(m_objects.list(request, bucket));
     if (rest[0] == "o" && rest.size() >= 2)
         return ofObject(request, bucket, rest[1], rest.subspan(2));
+    if (rest[0] == "acl" || rest[0] == "defaultObjectAcl")
+        return ofAcl(request, m_acls.ofBucket(request, bucket, rest[0], rest.subspan(1)));
     if (rest[0] == "folders" || rest[0] == "managedFolders")
         return ofFolders(request, bucket, rest);
     if (rest[0] == "anywhereCaches" || rest[0] == "operations")
@@ -227,6 +257,8 @@ ServerResponse StorageService::ofObject(const ServerRequest &request, const std:
         return method == "DELETE" ? toResponse(m_objects.remove(request, bucket, name))
                                   : unknownMethodResponse(request);
     }
+    if (rest[0] == "acl")
+        return ofAcl(request, m_acls.ofObject(request, bucket, name, rest.subspan(1)));
     if (method != "POST")
         return unknownMethodResponse(request);
     if (rest.size() == 1 && rest[0] == "compose")

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cluster/local/gcp/bucket_files.h"
+#include "cluster/local/gcp/storage_acl_service.h"
 #include "cluster/local/gcp/storage_buckets.h"
 #include "cluster/local/gcp/storage_caches.h"
 #include "cluster/local/gcp/storage_folders.h"
@@ -29,10 +31,15 @@ public:
     [[nodiscard]] ServerResponse errorFor(const GoogleError &error) const override;
     void start() override;
 
+    /// The same objects as files; lives as long as this.
+    [[nodiscard]] BucketFiles &files() { return m_files; }
+
 private:
     using Path = std::span<const std::string>;
 
     ServerResponse route(const ServerRequest &request, Path rest);
+    [[nodiscard]] GoogleStatus checkEnabled(Path rest) const;
+    static ServerResponse ofAcl(const ServerRequest &request, const GoogleResult<nlohmann::json> &body);
     ServerResponse ofBucket(const ServerRequest &request, const std::string &bucket, Path rest);
     ServerResponse ofObject(const ServerRequest &request, const std::string &bucket, const std::string &name,
                             Path rest);
@@ -41,6 +48,8 @@ private:
     ServerResponse upload(const ServerRequest &request, Path rest);
 
     StorageParts m_parts;
+    BucketFiles m_files;
+    StorageAclService m_acls;
     StorageBuckets m_buckets;
     StorageObjects m_objects;
     StorageUploads m_uploads;

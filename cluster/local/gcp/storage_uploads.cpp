@@ -1,12 +1,12 @@
 #include "cluster/local/gcp/storage_uploads.h"
 
 #include "cluster/local/gcp/multipart_related.h"
+#include "cluster/local/gcp/storage_acls.h"
 #include "cluster/local/gcp/storage_errors.h"
 #include "cluster/local/gcp/storage_folders.h"
 #include "cluster/local/gcp/upload_range.h"
 #include "cluster/local/gcp/upload_sink.h"
 #include "cluster/local/gcp/wire_values.h"
-#include <algorithm>
 #include <utility>
 
 namespace cluster::local {
@@ -58,6 +58,8 @@ json fieldsOf(const ServerRequest &request, json fields, const std::string &medi
 {
     if (const auto name = request.queryValue("name"))
         fields["name"] = *name;
+    if (const auto acl = request.queryValue("predefinedAcl"))
+        fields["predefinedAcl"] = *acl; // kept with the session, for the end of the upload
     if (!fields.contains("contentType") && !mediaType.empty())
         fields["contentType"] = mediaType;
     if (const auto encoding = request.queryValue("contentEncoding"))
@@ -108,9 +110,14 @@ GoogleResult<json> StorageUploads::commit(const ServerRequest &request, const js
     if (m_parts.context.faults.find(FaultKind::DiskFull, here))
         return tl::unexpected(toStorageError(
             {ErrorCode::ResourceExhausted, "The disk of this machine is full (a fault on order)."}));
+    auto acl = storageAcl::ofNewObject(bucket, fields);
+    if (!acl)
+        return acl;
+    json complete = fields;
+    complete["acl"] = std::move(*acl);
     if (const Status flushed = m_parts.blobs.flush(blob); !flushed)
         return tl::unexpected(toStorageError(flushed.error()));
-    const auto made = m_parts.objects.commit(bucket.value("name", std::string()), name, fields, blob,
+    const auto made = m_parts.objects.commit(bucket.value("name", std::string()), name, complete, blob,
                                              conditions, keepsVersions(bucket));
     if (!made)
         return tl::unexpected(made.error());
@@ -200,6 +207,8 @@ GoogleResult<std::string> StorageUploads::begin(const ServerRequest &request, co
     const std::string name = fields.value("name", std::string());
     if (const auto valid = checkObjectName(name); !valid)
         return tl::unexpected(valid.error());
+    if (const auto acl = storageAcl::ofNewObject(bucket, fields); !acl)
+        return tl::unexpected(acl.error());
     const auto blob = m_parts.blobs.create();
     if (!blob)
         return tl::unexpected(toStorageError(blob.error()));
