@@ -14,6 +14,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from local_target import LocalTarget, Skip, need_programs
+from processes_of_target import command_line, processes_of
 
 ZONE = "us-east5-b"
 
@@ -124,46 +125,20 @@ def answers_through_forward(target):
         return bool(chat(forward.url)["choices"])
 
 
-def command_line(pid):
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def is_below(pid, ancestor):
-    while pid > 1:
-        if pid == ancestor:
-            return True
-        try:
-            with open(f"/proc/{pid}/stat") as file:
-                pid = int(file.read().rpartition(")")[2].split()[1])
-        except OSError:
-            return False
-    return False
-
-
 def kill_the_engine(target):
     """Only the one that is a descendant of the test's own slipwayd: others may serve on this machine too."""
     daemon = target.status()["pid"]
-    engines = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and "slipway-engine serve" in command_line(pid)
-               and is_below(int(pid), daemon)]
+    engines = [pid for pid in processes_of(target.environment["SLIPWAY_LOCAL_DIR"], daemon)
+               if "slipway-engine serve" in command_line(pid)]
     assert engines, "no process of slipway-engine below slipwayd"
     os.kill(engines[0], signal.SIGKILL)
     target.await_true("the container was started again", lambda: restarts(target) == 1)
     target.kubectl("rollout", "status", "deployment/chat", "--timeout", "180s")
 
 
-def processes_below(root):
-    """Command lines of all processes that name the test's own folder."""
-    lines = {pid: command_line(pid) for pid in os.listdir("/proc") if pid.isdigit() and int(pid) != os.getpid()}
-    return [line for line in lines.values() if root in line]
-
-
 def crash_and_come_back(target):
     os.kill(target.status()["pid"], signal.SIGKILL)
-    target.await_true("no process is left behind", lambda: not processes_below(target.root + "/t"), 30)
+    target.await_true("no process is left behind", lambda: not processes_of(target.environment["SLIPWAY_LOCAL_DIR"]), 30)
     target.start("--allow-processes")
     target.await_true("the cluster runs again", lambda: target.status()["clusters"][0]["state"] == "running")
     # What was Ready before the crash is so in the API until the agent has looked: ask the model itself.
