@@ -81,6 +81,7 @@ private:
 
     void run();
     void scan();
+    bool followPending(const Pools &pools);
 
     // Scaling up, in scale_up.cpp
     void scaleUp(const Pools &pools);
@@ -179,7 +180,7 @@ private:
     AutoscalerStatus m_status;
 
     BackgroundTasks m_changes;
-    std::unique_ptr<Informer> m_pods; ///< without a node
+    std::unique_ptr<Informer> m_pods; ///< without a node; null: no pool may grow
     std::unique_ptr<Informer> m_classes;
     std::unique_ptr<Informer> m_nodes, m_residents; ///< of scaling down; null: no pool may shrink
     std::jthread m_thread; ///< last: it uses all the others
