@@ -70,7 +70,7 @@ bool matches(const json &project, const std::string &filter)
 } // namespace
 
 ResourceManagerService::ResourceManagerService(GcpContext &context)
-    : m_context(context), m_projects(context), m_policies(context), m_operations(context, "crm")
+    : m_projects(context), m_policies(context), m_operations(context, "crm")
 {
 }
 

@@ -27,7 +27,6 @@ private:
     GoogleResult<nlohmann::json> list(const ServerRequest &request);
     GoogleResult<Project> visible(const std::string &idOrNumber) const;
 
-    GcpContext &m_context;
     Projects m_projects;
     IamPolicies m_policies;
     TimedOperations m_operations;

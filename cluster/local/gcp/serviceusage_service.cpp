@@ -56,7 +56,7 @@ GoogleStatus checkKnown(const std::vector<std::string> &names)
 } // namespace
 
 ServiceUsageService::ServiceUsageService(GcpContext &context)
-    : m_context(context), m_projects(context), m_apis(context), m_operations(context, "serviceusage")
+    : m_projects(context), m_apis(context), m_operations(context, "serviceusage")
 {
 }
 

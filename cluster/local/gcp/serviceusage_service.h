@@ -31,7 +31,6 @@ private:
     GoogleResult<std::vector<std::string>> missing(const Project &project,
                                                    const std::vector<std::string> &names) const;
 
-    GcpContext &m_context;
     Projects m_projects;
     EnabledApis m_apis;
     TimedOperations m_operations;
