@@ -1,11 +1,14 @@
-// Names of images, and limits with and without cgroups.
+// Names of images and the table that they are looked up in; limits with and without cgroups; addresses.
 
 #include "cluster/local/nodeagent/container_limits.h"
 #include "cluster/local/nodeagent/image_name.h"
+#include "cluster/local/nodeagent/image_table.h"
+#include "cluster/local/nodeagent/pod_addresses.h"
 
 #include <QTemporaryDir>
 #include <QTest>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 using namespace cluster::local;
@@ -39,6 +42,7 @@ private slots:
         QTest::addColumn<QString>("image");
         QTest::addColumn<QString>("error");
         const std::string hex(64, 'a');
+        int count = 0;
         const QString wrong = "invalid reference format";
         for (const std::string &fine :
              {std::string("busybox"), std::string("busybox:1.36"), std::string("vllm/vllm-openai:v0.8.5"),
@@ -51,7 +55,7 @@ private slots:
               std::string("a..b"), std::string("a___b"), std::string("a@sha256:12"), std::string("a:-tag"),
               "a:" + std::string(129, 't'), std::string("host:port/a"), std::string("ä"), std::string("a\nb"),
               std::string("a@"), std::string(100000, '/')})
-            QTest::newRow(bad.substr(0, 20).c_str()) << QString::fromStdString(bad) << wrong;
+            QTest::addRow("wrong %d", ++count) << QString::fromStdString(bad) << wrong;
         QTest::newRow("upper") << "Nginx" << wrong + ": repository name (library/Nginx) must be lowercase";
         QTest::newRow("upper of two")
             << "docker.io/My/image:1" << wrong + ": repository name (My/image) must be lowercase";
@@ -66,6 +70,22 @@ private slots:
         QFETCH(QString, image);
         QFETCH(QString, error);
         QCOMPARE(QString::fromStdString(imageNameError(image.toStdString())), error);
+    }
+
+    void aBrokenTableNamesItsLine()
+    {
+        const auto table = ImageTable::parse("rules:\n  - image: a\n    runtime: magic\n", {true, false});
+        QVERIFY(!table);
+        QVERIFY2(table.error().message.find("line 2") != std::string::npos, table.error().message.c_str());
+        QVERIFY(!ImageTable::parse("rules: [", {true, false}));
+        QVERIFY(!ImageTable::parse("{}", {true, false}));
+    }
+
+    void repositoriesAreFoundInImageNames()
+    {
+        QCOMPARE(imageRepository("docker.io/library/busybox:1.36@sha256:00"), std::string("busybox"));
+        QCOMPARE(imageRepository("localhost:5000/a/b"), std::string("localhost:5000/a/b"));
+        QCOMPARE(imageRepository("vllm/vllm-openai:v0.8.5"), std::string("vllm/vllm-openai"));
     }
 
     void limitsAreWrittenAsTheKernelReadsThem()
@@ -128,6 +148,21 @@ private slots:
         pod.containers[1].memoryLimit = 1;
         QVERIFY(limitsText(pod, false).starts_with("memory: watched"));
         QCOMPARE(limitsText(pod, true), std::string("memory: cgroup; ephemeral-storage: not enforced"));
+    }
+
+    void addressesAreGivenOnceAndBack()
+    {
+        auto range = PodAddresses::inRange("10.16.0.0/29");
+        QVERIFY(range.has_value());
+        QVERIFY(range->claim("10.16.0.3"));
+        std::set<std::string> given;
+        while (const auto address = range->take())
+            given.insert(*address);
+        QCOMPARE(given, (std::set<std::string>{"10.16.0.2", "10.16.0.4", "10.16.0.5", "10.16.0.6"}));
+        range->giveBack("10.16.0.3");
+        QCOMPARE(*range->take(), std::string("10.16.0.3"));
+        QVERIFY(!range->claim("10.17.0.3"));
+        QVERIFY(!PodAddresses::inRange("pods"));
     }
 };
 

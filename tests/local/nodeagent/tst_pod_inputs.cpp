@@ -3,7 +3,6 @@
 #include "cluster/local/nodeagent/engine_command.h"
 #include "cluster/local/nodeagent/environment.h"
 #include "cluster/local/nodeagent/image_table.h"
-#include "cluster/local/nodeagent/pod_addresses.h"
 #include "cluster/local/nodeagent/volumes.h"
 
 #include <QTemporaryDir>
@@ -93,6 +92,40 @@ struct FolderPerBucket final : BucketVolumes
     BucketVolume last;
 };
 
+/// A pod's folder, a Secret s, a claim d, and buckets.
+struct VolumeFolder
+{
+    Result<VolumePaths> prepare(const json &volume)
+    {
+        const PodSpec pod = podOf({{"containers", json::array()}, {"volumes", json::array({volume})}},
+                                  {{"labels", {{"l", "v"}}},
+                                   {"annotations", {{"gke-gcsfuse/volumes", isMarked ? "true" : "false"}}}});
+        const json node;
+        return prepareVolumes(
+            {pod,
+             root / "pod",
+             root / "disks",
+             "127.16.0.2",
+             "127.128.0.5",
+             node,
+             objectsOf({{"secrets/s", {{"data", {{"k", "aGk="}}}}},
+                        {"persistentvolumeclaims/d", {{"spec", {{"volumeName", "pv-1"}}}}}}),
+             objectsOf(
+                 {{"persistentvolumes/pv-1", {{"spec", {{"csi", {{"driver", "pd.csi.storage.gke.io"}}}}}}}}),
+             [](const std::string &, std::int64_t) {
+                 return ServiceToken{"tok", {}};
+             },
+             {root / "allowed"},
+             &buckets,
+             {}});
+    }
+
+    QTemporaryDir folder;
+    fs::path root = folder.path().toStdString();
+    FolderPerBucket buckets{root};
+    bool isMarked = true;
+};
+
 } // namespace
 
 class TestPodInputs : public QObject
@@ -154,22 +187,6 @@ private slots:
         QVERIFY(table->choose(container, "simulated").has_value());
     }
 
-    void aBrokenTableNamesItsLine()
-    {
-        const auto table = ImageTable::parse("rules:\n  - image: a\n    runtime: magic\n", {true, false});
-        QVERIFY(!table);
-        QVERIFY2(table.error().message.find("line 2") != std::string::npos, table.error().message.c_str());
-        QVERIFY(!ImageTable::parse("rules: [", {true, false}));
-        QVERIFY(!ImageTable::parse("{}", {true, false}));
-    }
-
-    void repositoriesAreFoundInImageNames()
-    {
-        QCOMPARE(imageRepository("docker.io/library/busybox:1.36@sha256:00"), std::string("busybox"));
-        QCOMPARE(imageRepository("localhost:5000/a/b"), std::string("localhost:5000/a/b"));
-        QCOMPARE(imageRepository("vllm/vllm-openai:v0.8.5"), std::string("vllm/vllm-openai"));
-    }
-
     void theEngineAnswersInPlaceOfAModelServer_data()
     {
         QTest::addColumn<QStringList>("command");
@@ -183,8 +200,7 @@ private slots:
             << head + "--host 127.16.0.2 --port 8080 --served-model-name deepseek-ai/DeepSeek-R1";
         QTest::newRow("vllm serve") << QStringList{"vllm", "serve", "org/m",     "--served-model-name",
                                                    "m",    "n",     "--api-key", "k"}
-                                    << head
-                + "--host 127.16.0.2 --port 8000 --served-model-name m n";
+                                    << head + "--host 127.16.0.2 --port 8000 --served-model-name m n";
         QTest::newRow("arguments only")
             << QStringList{"--model=org/m", "--enable-prefix-caching", "--host=0.0.0.0",
                            "--tensor_parallel_size=4"}
@@ -323,36 +339,11 @@ private slots:
 
     void volumesOfAllKindsBecomeFolders()
     {
-        const QTemporaryDir folder;
-        const fs::path root = folder.path().toStdString();
+        VolumeFolder folder;
+        const fs::path &root = folder.root;
+        const auto prepare = [&folder](const json &volume) { return folder.prepare(volume); };
         fs::create_directories(root / "allowed/inner");
         fs::create_symlink("/etc", root / "allowed/out");
-        FolderPerBucket buckets(root);
-        bool isMarked = true;
-        const auto prepare = [&](const json &volume) {
-            const PodSpec pod
-                = podOf({{"containers", json::array()}, {"volumes", json::array({volume})}},
-                        {{"labels", {{"l", "v"}}},
-                         {"annotations", {{"gke-gcsfuse/volumes", isMarked ? "true" : "false"}}}});
-            const json node;
-            return prepareVolumes(
-                {pod,
-                 root / "pod",
-                 root / "disks",
-                 "127.16.0.2",
-                 "127.128.0.5",
-                 node,
-                 objectsOf({{"secrets/s", {{"data", {{"k", "aGk="}}}}},
-                            {"persistentvolumeclaims/d", {{"spec", {{"volumeName", "pv-1"}}}}}}),
-                 objectsOf({{"persistentvolumes/pv-1",
-                             {{"spec", {{"csi", {{"driver", "pd.csi.storage.gke.io"}}}}}}}}),
-                 [](const std::string &, std::int64_t) {
-                     return ServiceToken{"tok", {}};
-                 },
-                 {root / "allowed"},
-                 &buckets,
-                 {}});
-        };
         QCOMPARE(textOfFile(prepare({{"name", "v"}, {"secret", {{"secretName", "s"}}}})->at("v") / "k"),
                  std::string("hi"));
         const json projected{
@@ -370,18 +361,6 @@ private slots:
         QCOMPARE(textOfFile(made->at("p") / "l"), std::string("l=\"v\""));
         QCOMPARE(prepare({{"name", "c"}, {"persistentVolumeClaim", {{"claimName", "d"}}}})->at("c"),
                  root / "disks/pv-1");
-        const json bucket{
-            {"name", "g"},
-            {"csi",
-             {{"driver", "gcsfuse.csi.storage.gke.io"},
-              {"readOnly", true},
-              {"volumeAttributes", {{"bucketName", "b"}, {"mountOptions", "implicit-dirs,only-dir=x"}}}}}};
-        QCOMPARE(prepare(bucket)->at("g"), root / "buckets/b");
-        QVERIFY(buckets.last.isReadOnly);
-        QCOMPARE(buckets.last.mountOptions, (std::vector<std::string>{"implicit-dirs", "only-dir=x"}));
-        isMarked = false;
-        QVERIFY(
-            prepare(bucket).error().message.ends_with("failed to find the sidecar container in Pod spec"));
         QVERIFY(prepare({{"name", "h"}, {"hostPath", {{"path", (root / "allowed/inner").string()}}}})
                     .has_value());
         for (const fs::path &path :
@@ -391,19 +370,21 @@ private slots:
                  std::string("MountVolume.SetUp failed for volume \"v\" : secret \"gone\" not found"));
     }
 
-    void addressesAreGivenOnceAndBack()
+    void bucketVolumesAskForTheDriverAndItsSidecar()
     {
-        auto range = PodAddresses::inRange("10.16.0.0/29");
-        QVERIFY(range.has_value());
-        QVERIFY(range->claim("10.16.0.3"));
-        std::set<std::string> given;
-        while (const auto address = range->take())
-            given.insert(*address);
-        QCOMPARE(given, (std::set<std::string>{"10.16.0.2", "10.16.0.4", "10.16.0.5", "10.16.0.6"}));
-        range->giveBack("10.16.0.3");
-        QCOMPARE(*range->take(), std::string("10.16.0.3"));
-        QVERIFY(!range->claim("10.17.0.3"));
-        QVERIFY(!PodAddresses::inRange("pods"));
+        VolumeFolder folder;
+        const json bucket{
+            {"name", "g"},
+            {"csi",
+             {{"driver", "gcsfuse.csi.storage.gke.io"},
+              {"readOnly", true},
+              {"volumeAttributes", {{"bucketName", "b"}, {"mountOptions", "implicit-dirs,only-dir=x"}}}}}};
+        QCOMPARE(folder.prepare(bucket)->at("g"), folder.root / "buckets/b");
+        QVERIFY(folder.buckets.last.isReadOnly);
+        QCOMPARE(folder.buckets.last.mountOptions, (std::vector<std::string>{"implicit-dirs", "only-dir=x"}));
+        folder.isMarked = false;
+        QVERIFY(folder.prepare(bucket).error().message.ends_with(
+            "failed to find the sidecar container in Pod spec"));
     }
 };
 
