@@ -1,13 +1,14 @@
-// Texts of Google's small services that clients write: multipart uploads, ranges of resumable ones, selectors
-// of Managed Prometheus, page tokens. The first byte says which.
+// Texts of Google's small services that clients write: multipart uploads, ranges of resumable ones, choices
+// of fields, page tokens. The first byte says which.
 
 #include "cluster/local/gcp/multipart_related.h"
-#include "cluster/local/gcp/prometheus_selector.h"
+#include "cluster/local/gcp/partial_response.h"
 #include "cluster/local/gcp/upload_range.h"
 #include "cluster/local/gcp/wire_values.h"
 
 #include <cstdint>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 using namespace cluster::local;
 
@@ -38,13 +39,12 @@ void range(std::string_view text)
         require(range->first < *range->total);
 }
 
-void selector(std::string_view text)
+void fields(std::string_view text)
 {
-    const auto selector = parseSelector(text);
-    if (!selector)
-        return;
-    require(!selector->matchers.empty());
-    require(selector->range.count() >= 0 && selector->offset.count() >= 0);
+    static const nlohmann::json answer{
+        {"kind", "list"}, {"items", {{{"id", 1}, {"tags", {{"a", "b"}}}}, {{"id", 2}}}}, {"next", nullptr}};
+    const auto chosen = selectFields(answer, text);
+    require(!chosen || chosen->dump().size() <= answer.dump().size());
 }
 
 } // namespace
@@ -61,8 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     case 'r':
         range(text);
         break;
-    case 's':
-        selector(text);
+    case 'f':
+        fields(text);
         break;
     default:
         if (const auto bytes = base64Decoded(text))
