@@ -1,6 +1,7 @@
 #include "cluster/local/gcp/documents.h"
 #include "cluster/local/gcp/faults.h"
 
+#include <QDir>
 #include <QTemporaryDir>
 #include <QTest>
 #include <sys/stat.h>
@@ -22,6 +23,8 @@ private slots:
     void threadsDoNotLoseUpdates();
     void aFullDiskRefusesWritesOnly();
     void aDamagedFileIsNamed();
+    void aDamagedFileIsKeptAside();
+    void aLogWithoutItsStoreIsNoNewStore();
     void etagsAreCanonicalBase64();
     void faultsStrikeAsOftenAsTheySay();
     void faultsMatchWhatTheyName();
@@ -142,6 +145,44 @@ void TestDocuments::aDamagedFileIsNamed()
     QVERIFY(!Documents::open(folder.filePath("none/d.sqlite").toStdString()).has_value());
 }
 
+void TestDocuments::aDamagedFileIsKeptAside()
+{
+    QTemporaryDir folder;
+    QFile file(folder.filePath("d.sqlite"));
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    const QByteArray garbage(8192, 'x');
+    file.write(garbage);
+    file.close();
+    for (int attempt = 0; attempt < 2; ++attempt) { // again: no second copy
+        const auto documents = Documents::open(file.fileName().toStdString());
+        QVERIFY(!documents.has_value());
+        QVERIFY(documents.error().message.find("slipwayctl local reset") != std::string::npos);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll(), garbage); // the file itself stays too
+        file.close();
+        const QStringList copies = QDir(folder.path()).entryList({"d.sqlite.damaged-*"});
+        QCOMPARE(copies.size(), 1);
+        QFile copy(folder.filePath(copies.first()));
+        QVERIFY(copy.open(QIODevice::ReadOnly));
+        QCOMPARE(copy.readAll(), garbage);
+        QVERIFY(documents.error().message.find(copies.first().toStdString()) != std::string::npos);
+    }
+}
+
+void TestDocuments::aLogWithoutItsStoreIsNoNewStore()
+{
+    QTemporaryDir folder;
+    for (const auto &[name, bytes] : {std::pair{"d.sqlite", ""}, std::pair{"d.sqlite-wal", "frames"}}) {
+        QFile file(folder.filePath(name));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(bytes);
+    }
+    QVERIFY(!Documents::open(folder.filePath("d.sqlite").toStdString()).has_value());
+    QFile log(folder.filePath("d.sqlite-wal"));
+    QVERIFY(log.open(QIODevice::ReadOnly));
+    QCOMPARE(log.readAll(), QByteArray("frames"));
+}
+
 void TestDocuments::etagsAreCanonicalBase64()
 {
     for (const std::int64_t generation :
@@ -217,6 +258,11 @@ void TestDocuments::faultsAreRead()
         QVERIFY2(!read.has_value(), bad.dump().c_str());
         QVERIFY(read.error().message.starts_with("fault"));
     }
+    const std::string unknown = Fault::fromJson({{"kind", "latency"}, {"colour", "red"}}).error().message;
+    for (const char *known : {"colour", "kind", "service", "machineType", "latencyMs", "times"})
+        QVERIFY2(unknown.find(known) != std::string::npos, unknown.c_str());
+    const std::string high = Fault::fromJson({{"kind", "quota"}, {"limit", 1e13}}).error().message;
+    QVERIFY2(high.find("at most") != std::string::npos, high.c_str());
 }
 
 QTEST_GUILESS_MAIN(TestDocuments)
