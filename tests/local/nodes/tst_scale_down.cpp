@@ -250,6 +250,8 @@ private:
 
     bool isSpot(const std::string &node)
     {
+        if (node.empty()) // its pod is between two nodes
+            return false;
         const auto object = client().get(coreV1("nodes").named(node));
         return object && object->at("metadata").at("labels").contains("cloud.google.com/gke-spot");
     }
