@@ -25,7 +25,8 @@ from local_processes import cpu_seconds, memory_by_program, resident_mb
 PODS = 256
 HOLD_SECONDS = 10
 IDLE_SECONDS = 20
-KWOK_NODES = 3
+PODS_PER_NODE = 110
+NODES = -(-PODS // PODS_PER_NODE)  # of each
 OTHERS_LABEL = "slipway.dev/agent"
 
 CONFIGURATION = """
@@ -112,7 +113,7 @@ def kwok_node(number):
     return {"apiVersion": "v1", "kind": "Node",
             "metadata": {"name": f"kwok-{number}", "labels": {OTHERS_LABEL: "none", "kubernetes.io/hostname": f"kwok-{number}"}},
             "spec": {"taints": [{"key": OTHERS_LABEL, "value": "none", "effect": "NoSchedule"}]},
-            "status": {key: {"cpu": "64", "memory": "256Gi", "pods": "110"} for key in ("capacity", "allocatable")}}
+            "status": {key: {"cpu": "64", "memory": "256Gi", "pods": str(PODS_PER_NODE)} for key in ("capacity", "allocatable")}}
 
 
 class Side:
@@ -160,7 +161,7 @@ class AgentBeforeKwok:
 
     def prepare(self):
         target = self.bench.target
-        self.bench.create("--num-nodes", "3", "--machine-type", "n2-standard-64")
+        self.bench.create("--num-nodes", str(NODES), "--machine-type", "n2-standard-64")
         configuration = os.path.join(target.root, "kwok.yaml")
         with open(configuration, "w") as file:
             file.write(CONFIGURATION)
@@ -169,7 +170,7 @@ class AgentBeforeKwok:
             self.kwok = subprocess.Popen(
                 [self.kwok_program, "--kubeconfig", kubeconfig, "--config", configuration, "--server-address", ""],
                 env=target.environment, stdout=log, stderr=subprocess.STDOUT)
-        nodes = {"apiVersion": "v1", "kind": "List", "items": [kwok_node(n) for n in range(KWOK_NODES)]}
+        nodes = {"apiVersion": "v1", "kind": "List", "items": [kwok_node(n) for n in range(NODES)]}
         target.kubectl("create", "-f", "-", stdin=json.dumps(nodes))
         target.kubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=120s")
         self.sides = {"ours": Side("ours", target.status()["pid"]), "kwok": Side("kwok", self.kwok.pid)}
