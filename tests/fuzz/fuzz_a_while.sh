@@ -6,4 +6,4 @@ set -eu
 program=$1 corpus=$2 folder=$3
 mkdir -p "$folder/found"
 exec "$program" "$folder/found" "$corpus" -max_total_time="${SLIPWAY_FUZZ_SECONDS:-60}" -timeout=10 \
-    -rss_limit_mb=1024 -artifact_prefix="$folder/" -print_final_stats=1 -verbosity=0
+    -rss_limit_mb=1024 -artifact_prefix="$folder/" -print_final_stats=1 -print_funcs=0

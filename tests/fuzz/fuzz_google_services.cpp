@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -34,6 +35,25 @@ public:
         if (!Projects(m_context).ensureFirst())
             std::abort();
         m_services = makeGoogleServices(m_context);
+        for (const Document &document : *m_documents->list(""))
+            m_initial[document.key] = document.value;
+    }
+
+    /// As it was in the beginning: making all of it anew would take most of the time.
+    void reset()
+    {
+        std::vector<DocumentChange> changes;
+        for (const Document &document : *m_documents->list("")) {
+            const auto first = m_initial.find(document.key);
+            if (first == m_initial.end())
+                changes.push_back({document.key, std::nullopt});
+            else if (first->second != document.value)
+                changes.push_back({document.key, first->second});
+        }
+        if (!changes.empty() && !m_documents->apply(changes))
+            std::abort();
+        std::error_code ignored;
+        std::filesystem::remove_all(m_folder / "buckets", ignored);
     }
     ~Google()
     {
@@ -90,18 +110,20 @@ private:
                          "123456789012",
                          m_folder / "buckets"};
     std::vector<MountedService> m_services;
+    std::map<std::string, nlohmann::json> m_initial;
 };
 
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
-    Google google;
+    static Google google;
     std::string_view rest(reinterpret_cast<const char *>(data), size);
     while (!rest.empty()) {
         const auto end = std::min(rest.find('\n'), rest.size());
         google.ask(rest.substr(0, end));
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
+    google.reset();
     return 0;
 }
