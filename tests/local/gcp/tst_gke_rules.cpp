@@ -68,6 +68,7 @@ private slots:
     void slicesAreResizedToNothingElse();
     void autoscaledSlicesAreAllOrNothing();
     void flexStartHasItsConditions();
+    void queuedPoolsBeginEmpty();
     void versionsAreResolved_data();
     void versionsAreResolved();
     void newTpusNeedNewVersions();
@@ -227,6 +228,29 @@ void TestGkeRules::flexStartHasItsConditions()
     pool["config"]["spot"] = false;
     pool["management"]["autoRepair"] = true;
     QVERIFY(verdict(pool).find("auto repair") != std::string::npos);
+    pool["management"]["autoRepair"] = false;
+    pool["autoscaling"]["locationPolicy"] = "BALANCED";
+    QVERIFY(verdict(pool).find("location policy ANY") != std::string::npos);
+    pool["autoscaling"]["locationPolicy"] = "ANY";
+    for (const char *duration : {"599s", "604801s", "600", "tens", "-600s"}) {
+        pool["config"]["maxRunDuration"] = duration;
+        QVERIFY2(verdict(pool).find("between 10 minutes and 7 days") != std::string::npos, duration);
+    }
+    pool["config"]["maxRunDuration"] = "600s";
+    QCOMPARE(verdict(pool), std::string("ok"));
+}
+
+void TestGkeRules::queuedPoolsBeginEmpty()
+{
+    json pool{{"queuedProvisioning", {{"enabled", true}}}, {"initialNodeCount", 0}};
+    QVERIFY(verdict(pool).starts_with("Queued provisioning node pools require autoscaling"));
+    pool["autoscaling"] = {{"enabled", true}, {"maxNodeCount", 2}};
+    QCOMPARE(verdict(pool), std::string("ok"));
+    pool["autoscaling"]["minNodeCount"] = 1;
+    QVERIFY(verdict(pool) != "ok");
+    pool["autoscaling"]["minNodeCount"] = 0;
+    pool["placementPolicy"] = {{"type", "COMPACT"}};
+    QVERIFY(verdict(pool).find("compact placement") != std::string::npos);
 }
 
 void TestGkeRules::versionsAreResolved_data()
