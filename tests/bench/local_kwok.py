@@ -110,10 +110,12 @@ spec:
 
 
 def kwok_node(number):
+    name = f"kwok-{number}"
+    size = {"cpu": "64", "memory": "256Gi", "pods": str(PODS_PER_NODE)}
     return {"apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": f"kwok-{number}", "labels": {OTHERS_LABEL: "none", "kubernetes.io/hostname": f"kwok-{number}"}},
+            "metadata": {"name": name, "labels": {OTHERS_LABEL: "none", "kubernetes.io/hostname": name}},
             "spec": {"taints": [{"key": OTHERS_LABEL, "value": "none", "effect": "NoSchedule"}]},
-            "status": {key: {"cpu": "64", "memory": "256Gi", "pods": str(PODS_PER_NODE)} for key in ("capacity", "allocatable")}}
+            "status": {"capacity": size, "allocatable": size}}
 
 
 class Side:
@@ -141,6 +143,7 @@ class AgentBeforeKwok:
     def __init__(self, local_bench, kwok):
         self.bench, self.kwok_program = local_bench, kwok
         self.kwok = None
+        self.memory = {}  # by program, while all pods of the last turn ran
 
     def __enter__(self):
         if not os.path.exists(self.kwok_program):
@@ -199,6 +202,7 @@ class AgentBeforeKwok:
         self.bench.await_ready(name, PODS)
         time.sleep(HOLD_SECONDS)
         side.kb_per_pod.append((resident_mb(side.pid) - side.first_mb) * 1024 / PODS)
+        self.memory = {**memory_by_program(self.sides["ours"].pid), "kwok": resident_mb(self.kwok.pid)}
         target.kubectl("delete", "statefulset", name, "--cascade=foreground", "--timeout=300s")
         target.kubectl("wait", "pod", "--selector", f"app={name}", "--for=delete", "--timeout=300s")
         used = cpu_seconds(side.pid) - cpu - side.idle_share * (time.monotonic() - begun)
@@ -213,8 +217,6 @@ class AgentBeforeKwok:
     def more(self, name):
         """Lines beside the one of CPU time."""
         ours, kwok = (statistics.median(self.sides[side].kb_per_pod) for side in ("ours", "kwok"))
-        memory = memory_by_program(self.sides["ours"].pid)
-        memory["kwok"] = resident_mb(self.kwok.pid)
-        parts = sorted(memory.items(), key=lambda part: -part[1])
+        parts = sorted(self.memory.items(), key=lambda part: -part[1])
         return [f"{name}.kb_per_pod ours={ours:.4g} kwok={kwok:.4g} ratio={kwok / max(ours, 0.001):.2f}",
                 f"{name}.memory_mb " + " ".join(f"{program}={size:.0f}" for program, size in parts)]
