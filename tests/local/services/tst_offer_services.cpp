@@ -1,11 +1,14 @@
 #include "cluster/local/gcp/artifactregistry_service.h"
 #include "cluster/local/gcp/cloudquotas_service.h"
 #include "cluster/local/gcp/compute_service.h"
+#include "cluster/local/gcp/enabled_apis.h"
+#include "cluster/local/gcp/google_services.h"
 #include "cluster/local/gcp/resourcemanager_service.h"
 #include "tests/local/services/service_stand.h"
 
 #include <QTest>
 #include <algorithm>
+#include <optional>
 
 using namespace cluster;
 using namespace cluster::local;
@@ -37,7 +40,8 @@ class TestOfferServices : public QObject
 private slots:
     void repositoriesAreMadeByAnOperation();
     void repositoryNamesFollowTheRules();
-    void theRegistryMustBeEnabled();
+    void servicesMustBeEnabled_data();
+    void servicesMustBeEnabled();
     void regionsShowTheirQuotas();
     void zonesBelongToRegions();
     void acceleratorsAreWhereTheyAre();
@@ -85,15 +89,56 @@ void TestOfferServices::repositoryNamesFollowTheRules()
     SAME(stand.call(service, "GET /v1/projects/my-project/locations/mars/repositories").status, 400);
 }
 
-void TestOfferServices::theRegistryMustBeEnabled()
+void TestOfferServices::servicesMustBeEnabled_data()
 {
+    QTest::addColumn<QString>("prefix");
+    QTest::addColumn<QString>("api");
+    QTest::addColumn<QString>("line");
+    const auto row = [](const char *prefix, const char *api, const char *line) {
+        QTest::newRow(prefix) << prefix << api << line;
+    };
+    row("artifactregistry", "artifactregistry.googleapis.com",
+        "GET /v1/projects/fresh-one/locations/us/repositories");
+    row("compute", "compute.googleapis.com", "GET /compute/v1/projects/fresh-one/regions");
+    row("cloudquotas", "cloudquotas.googleapis.com",
+        "GET /v1/projects/fresh-one/locations/global/quotaPreferences");
+    row("iam", "iam.googleapis.com", "GET /v1/projects/fresh-one/serviceAccounts");
+    row("monitoring", "monitoring.googleapis.com",
+        "GET /v1/projects/fresh-one/location/global/prometheus/api/v1/labels");
+    row("storage", "storage.googleapis.com", "GET /storage/v1/b?project=fresh-one");
+}
+
+void TestOfferServices::servicesMustBeEnabled()
+{
+    QFETCH(QString, prefix);
+    QFETCH(QString, api);
+    QFETCH(QString, line);
     ServiceStand stand;
     ResourceManagerService projects(stand.context());
     stand.call(projects, "POST /v1/projects", {{"projectId", "fresh-one"}});
-    ArtifactRegistryService service(stand.context());
-    const Answer answer = stand.call(service, "GET /v1/projects/fresh-one/locations/us/repositories");
-    SAME(answer.status, 403);
-    SAME(answer.body["error"]["details"][0]["reason"], "SERVICE_DISABLED");
+    const auto project = Projects(stand.context()).require("fresh-one");
+    QVERIFY(project);
+    EnabledApis apis(stand.context());
+    QVERIFY(apis.set(*project, api.toStdString(), false, 0));
+    auto services = makeGoogleServices(stand.context());
+    const auto mounted = std::find_if(services.begin(), services.end(), [&](const MountedService &one) {
+        return one.prefix == prefix.toStdString();
+    });
+    QVERIFY(mounted != services.end());
+    const Answer refused = stand.call(*mounted->service, line.toStdString());
+    QCOMPARE(refused.status, 403);
+    QVERIFY2(refused.message().find("has not been used in project fresh-one before or it is disabled")
+                 != std::string::npos,
+             refused.message().c_str());
+    const json &details = refused.body["error"]["details"];
+    SAME(details[0]["reason"], "SERVICE_DISABLED");
+    SAME(details[0]["metadata"]["service"], api.toStdString());
+    SAME(details[1]["message"], refused.message());
+    SAME(details[2]["links"][0]["url"], details[0]["metadata"]["activationUrl"]);
+    if (refused.body["error"].contains("errors"))
+        SAME(refused.body["error"]["errors"][0]["reason"], "accessNotConfigured");
+    QVERIFY(apis.set(*project, api.toStdString(), true, 0));
+    QVERIFY(stand.call(*mounted->service, line.toStdString()).status != 403);
 }
 
 void TestOfferServices::regionsShowTheirQuotas()
@@ -222,8 +267,14 @@ void TestOfferServices::preferencesSetLimits()
     SAME(stand.quotas().limit("my-project", key), 4);
     body["dimensions"]["tpu_family"] = "CT9";
     SAME(stand.call(service, anyhow, body).status, 400);
-    body["quotaConfig"]["preferredValue"] = "-1";
-    SAME(stand.call(service, anyhow, body).status, 400);
+    for (const char *number : {"-1", "99999999999999999999", "ten", ""}) {
+        body["quotaConfig"]["preferredValue"] = number;
+        SAME(stand.call(service, anyhow, body).status, 400);
+    }
+    body["quotaConfig"]["preferredValue"] = "99999999999999999999";
+    SAME(stand.call(service, anyhow, body).message(),
+         "Invalid value at 'quota_preference.quota_config.preferred_value' (TYPE_INT64), "
+         "\"99999999999999999999\"");
 }
 
 void TestOfferServices::poolsAreCheckedAgainstQuota()
@@ -244,6 +295,29 @@ void TestOfferServices::poolsAreCheckedAgainstQuota()
     stand.usage = 8;
     QVERIFY(!quotas.check("my-project", "ct6e-standard-4t", "us-east5-b", false, 1));
     QVERIFY(!quotas.setLimit("my-project", key, -1));
+    // v5e counts by zone too.
+    stand.usage = 0;
+    const QuotaKey zonal{
+        {"TPU-LITE-PODSLICE-V5-per-project-zone", "TPU_LITE_PODSLICE_V5", {}}, {}, "us-west4-a"};
+    QVERIFY(quotas.setLimit("my-project", zonal, 4).has_value());
+    const Status full = quotas.check("my-project", "ct5lp-hightpu-4t", "us-west4-a", false, 2);
+    QVERIFY(!full);
+    QVERIFY(full.error().message.starts_with(
+        "Insufficient zonal quota to satisfy request: resource \"TPU_LITE_PODSLICE_V5\": request requires "
+        "'8.0' and is short '4.0'."));
+    QVERIFY(quotas.check("my-project", "ct5lp-hightpu-4t", "us-west1-c", false, 2).has_value());
+    // All that is short, in one answer.
+    const Status both = quotas.check("my-project", "e2-standard-32", "us-central1-a", false, 2000);
+    QVERIFY(!both);
+    QVERIFY(both.error().message.starts_with("\n\t(1) insufficient regional quota to satisfy request: "
+                                             "resource \"CPUS\": request requires '64000.0'"));
+    QVERIFY(both.error().message.find("\n\t(2) insufficient project quota to satisfy request: resource "
+                                      "\"CPUS_ALL_REGIONS\"")
+            != std::string::npos);
+    QVERIFY(both.error().message.ends_with("project=my-project."));
+    // A fault on order is another limit.
+    QVERIFY(!quotas.check("my-project", "e2-standard-4", "us-central1-a", false, 1,
+                          [](const QuotaKey &) { return std::optional<std::int64_t>(3); }));
 }
 
 void TestOfferServices::theCatalogueIsWhole()
