@@ -6,7 +6,10 @@ Arguments: folder of the programs, folder of the data, and "all" for those that 
 import json
 import os
 import re
+import shutil
 import sys
+import threading
+import time
 
 from gcloud_target import Target
 
@@ -15,6 +18,18 @@ def missing(patterns, text):
     """Patterns that match no place of the text. A blank stands for any white space."""
     return [pattern for pattern in patterns
             if not re.search(re.sub(r" +", r"\\s+", pattern), text, re.MULTILINE)]
+
+
+def meanwhile(target, requests, patience=120):
+    """Sends them once the fault on order has struck: the command's request waits for its answer then."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        _, answer = target.ask("GET", "/slipway/v1/faults")
+        if any(fault["struck"] > 0 for fault in answer.get("faults", [])):
+            for request in requests:
+                target.ask(*request)
+            return
+        time.sleep(0.05)
 
 
 def check(target, step):
@@ -29,7 +44,12 @@ def check(target, step):
     if "OPERATION" in argv:
         operation = target.last_operation()
         argv = [operation["name"] if word == "OPERATION" else word for word in argv]
+    other = threading.Thread(target=meanwhile, args=(target, step.get("meanwhile", [])))
+    if "meanwhile" in step:
+        other.start()
     code, out, err = target.run(argv, step.get("env"))
+    if "meanwhile" in step:
+        other.join()
     if faults:
         target.ask("DELETE", "/slipway/v1/faults")
     for request in step.get("after", []):
@@ -57,6 +77,10 @@ def run_commands(expectations):
     with Target(bin_dir) as target:
         for step in steps:
             if not everything and step.get("only") == "all":
+                continue
+            absent = [name for name in step.get("needs", []) if not shutil.which(name)]
+            if absent:
+                print("skipped %s: there is no %s" % (step["recording"], ", ".join(absent)))
                 continue
             wrong = check(target, step)
             done += 1

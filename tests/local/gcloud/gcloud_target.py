@@ -64,6 +64,7 @@ class Target:
         return "http://127.0.0.1:%d%s" % (self.port, path)
 
     def environment(self, more=None):
+        """For programs that talk to it. `more` is added; None takes a variable away."""
         env = {name: value for name, value in os.environ.items()
                if not name.startswith("CLOUDSDK_") and name not in ("KUBECONFIG", "http_proxy", "https_proxy")}
         env.update({
@@ -84,7 +85,7 @@ class Target:
                            ("COMPUTE", "compute/compute/v1/")):
             env["CLOUDSDK_API_ENDPOINT_OVERRIDES_" + name] = self.url("/" + path)
         env.update(more or {})
-        return env
+        return {name: value for name, value in env.items() if value is not None}
 
     def run(self, argv, env=None, timeout=240):
         """Exit code, stdout, stderr of a real program."""
