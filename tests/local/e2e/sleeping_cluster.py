@@ -13,7 +13,7 @@ from local_target import LocalTarget, Skip, need_programs
 from processes_of_target import command_line, processes_of
 
 ZONE = "us-east5-b"
-IDLE = 3  # seconds
+IDLE = 5  # seconds
 POD = """
 apiVersion: v1
 kind: Pod
@@ -50,12 +50,12 @@ def programs_running(target):
 def falls_asleep(target):
     target.gcloud("container", "clusters", "create", "c1", "--location", ZONE, "--num-nodes", "1", "--machine-type",
                   "e2-standard-4")
-    target.kubectl("create", "configmap", "kept", "--from-literal", "a=b")
+    waking(target, "create", "configmap", "kept", "--from-literal", "a=b")
     await_state(target, "asleep")
     assert cluster(target)["processes"] == [], cluster(target)
     target.await_true("no program of it is left", lambda: not programs_running(target))
     shown = target.run("slipwayctl", "local", "status").stdout
-    assert "c1" in shown and "asleep" in shown and "fall asleep after 3 s" in shown, shown
+    assert "c1" in shown and "asleep" in shown and f"fall asleep after {IDLE} s" in shown, shown
     nodes = target.gcloud("container", "clusters", "list", "--format", "value(name,status,currentNodeCount)").stdout
     assert nodes.split() == ["c1", "RUNNING", "1"], nodes
     assert cluster(target)["state"] == "asleep", "to look at the list wakes nobody"
@@ -106,7 +106,7 @@ def it_sleeps_over_a_restart(target):
 def a_second_start_says_what_is_not_so(target):
     other = target.run("slipwayctl", "local", "start", "--port", "1", "--stop-idle", "1h", check=False)
     assert other.returncode == 1 and "runs already" in other.stderr, other
-    assert "its port is" in other.stderr and "fall asleep after 3 s" in other.stderr, other.stderr
+    assert "its port is" in other.stderr and f"fall asleep after {IDLE} s" in other.stderr, other.stderr
     target.run("slipwayctl", "local", "start")
     logs = target.run("slipwayctl", "-o", "json", "local", "logs", "--list").stdout
     assert "c1/kube-apiserver" in [log["name"] for log in json.loads(logs)], logs
