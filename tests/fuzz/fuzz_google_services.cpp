@@ -35,7 +35,8 @@ public:
         if (!Projects(m_context).ensureFirst())
             std::abort();
         m_services = makeGoogleServices(m_context);
-        for (const Document &document : *m_documents->list(""))
+        const auto documents = m_documents->list("");
+        for (const Document &document : *documents)
             m_initial[document.key] = document.value;
     }
 
@@ -43,7 +44,8 @@ public:
     void reset()
     {
         std::vector<DocumentChange> changes;
-        for (const Document &document : *m_documents->list("")) {
+        const auto documents = m_documents->list("");
+        for (const Document &document : *documents) {
             const auto first = m_initial.find(document.key);
             if (first == m_initial.end())
                 changes.push_back({document.key, std::nullopt});
