@@ -46,6 +46,25 @@ void ClusterParts::Private::collectMetrics()
         log("Managed Prometheus is missing: " + handle.error().message);
 }
 
+/// The add-on's webhook, which knows slices.
+Status ClusterParts::Private::listenForRay()
+{
+    if (!spec.rayOperator)
+        return {};
+    auto setup = tpuWebhookOptions();
+    if (!setup)
+        return tl::unexpected(setup.error());
+    tpuWebhook = std::make_unique<TpuWebhook>(surroundings.io, std::move(*setup), client);
+    return tpuWebhook->listen();
+}
+
+void ClusterParts::Private::registerForRay()
+{
+    const Status done = tpuWebhook ? tpuWebhook->registerWith(client) : TpuWebhook::unregisterFrom(client);
+    if (!done)
+        log("the TPU webhook could not be registered: " + done.error().message);
+}
+
 Status ClusterParts::Private::startOnIo()
 {
     agent = std::make_unique<NodeAgent>(surroundings.io, client, agentOptions());
@@ -64,6 +83,8 @@ Status ClusterParts::Private::startOnIo()
     metrics = std::make_unique<MetricsApi>(surroundings.io, std::move(*metricsSetup), agent->access(),
                                            [this] { return nodes->objects(); });
     if (Status listening = metrics->listen(); !listening)
+        return listening;
+    if (Status listening = listenForRay(); !listening)
         return listening;
     EgressProxyOptions egressSetup{
         .socketPath = (folder / "run" / "egress.sock").string(), .plan = plan, .kubelet = kubelet->address()};
@@ -100,6 +121,7 @@ Status ClusterParts::start(std::vector<PoolSpec> pools, const std::function<void
         return started;
     if (Status registered = d->metrics->registerWith(d->client); !registered)
         d->log("the metrics API is missing: " + registered.error().message);
+    d->registerForRay();
     onReachable();
     d->pools = std::make_unique<NodePools>(d->client, d->poolsOptions());
     if (Status started = d->pools->start(std::move(pools)); !started)
@@ -123,6 +145,7 @@ void ClusterParts::stop()
     onIo(d->surroundings.io, [this, &ended] {
         d->ports.reset();
         d->egress.reset();
+        d->tpuWebhook.reset();
         d->metrics.reset();
         d->kubelet.reset();
         if (d->agent)

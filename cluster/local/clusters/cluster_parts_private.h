@@ -18,6 +18,7 @@
 #include "cluster/local/nodes/node_pools.h"
 #include "cluster/local/storage/bucket_folders.h"
 #include "cluster/local/storage/disk_provisioner.h"
+#include "cluster/local/tpuwebhook/tpu_webhook.h"
 
 #include <atomic>
 
@@ -36,12 +37,15 @@ struct ClusterParts::Private
     [[nodiscard]] Status startOnIo();
     [[nodiscard]] Result<KubeletServerOptions> kubeletOptions() const;
     [[nodiscard]] Result<MetricsApiOptions> metricsOptions() const;
+    [[nodiscard]] Result<TpuWebhookOptions> tpuWebhookOptions() const;
     [[nodiscard]] NodeAgentOptions agentOptions() const;
     [[nodiscard]] NodesCluster nodesCluster() const;
     [[nodiscard]] NodePoolsOptions poolsOptions();
     [[nodiscard]] AutoscalerOptions autoscalerOptions() const;
     void collectMetrics();
     void startStorage();
+    [[nodiscard]] Status listenForRay();
+    void registerForRay();
     void log(const std::string &text) const { surroundings.log(spec.name, text); }
 
     const LocalClusterSurroundings &surroundings;
@@ -57,9 +61,10 @@ struct ClusterParts::Private
     std::unique_ptr<DiskProvisioner> disks;
     std::unique_ptr<ServiceWatch> watch;
     std::unique_ptr<NodeDirectory> nodes;
-    std::unique_ptr<NodeAgent> agent; // this and the next four on the io_context
+    std::unique_ptr<NodeAgent> agent; // this and the next five on the io_context
     std::unique_ptr<KubeletServer> kubelet;
     std::unique_ptr<MetricsApi> metrics;
+    std::unique_ptr<TpuWebhook> tpuWebhook; // of the Ray operator add-on, else null
     std::unique_ptr<EgressProxy> egress;
     std::unique_ptr<ServicePorts> ports;
     std::unique_ptr<NodePools> pools;

@@ -70,6 +70,23 @@ Result<MetricsApiOptions> ClusterParts::Private::metricsOptions() const
                              .clientCaPem = endpoint.caPem};
 }
 
+Result<TpuWebhookOptions> ClusterParts::Private::tpuWebhookOptions() const
+{
+    CertificateSubject subject;
+    subject.commonName = "kuberay-tpu-webhook";
+    subject.dnsNames = {tpuWebhookHost};
+    subject.server = true;
+    const auto identity = identityOf(folder, spec.name, "tpu-webhook", subject);
+    if (!identity)
+        return tl::unexpected(identity.error());
+    return TpuWebhookOptions{.listenAddress = onThisMachine(plan.controlPlane()).text(),
+                             .address = plan.controlPlane().text(),
+                             .certificatePem = identity->pem.certificate,
+                             .keyPem = identity->pem.key,
+                             .caPem = endpoint.caPem,
+                             .log = [this](const std::string &text) { log(text); }};
+}
+
 NodeAgentOptions ClusterParts::Private::agentOptions() const
 {
     NodeAgentOptions options;
