@@ -65,7 +65,7 @@ def described(k):
     events = text[text.index("\nEvents:"):]
     for reason, source, message in (
             ("Scheduled", "default-scheduler", f"Successfully assigned {k.namespace}/web to "),
-            ("Pulled", "kubelet", 'Container image "python" already present on machine'),
+            ("Pulled", "kubelet", 'Successfully pulled image "python" in '),
             ("Created", "kubelet", "Created container: server"), ("Started", "kubelet", "Started container side")):
         assert re.search(rf"Normal +{reason} +\S+.* +{source} +{re.escape(message)}", events), events
     listed = k.text("events", "--for", "pod/web", "--types=Normal")
