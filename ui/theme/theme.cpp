@@ -233,13 +233,14 @@ void Theme::applyToApplication()
     QApplication::setFont(font(FontRole::Body));
     QApplication::setPalette(palette());
     const QString sheet = sheetForQt();
-    const bool isSameFile = m_applied && qApp->styleSheet() == sheet;
-    // A new style under an unchanged sheet is one pass over all widgets. Replacing the sheet itself makes Qt
-    // polish each widget once for each of its ancestors: five times as long in this window.
-    if (isSameFile || !m_applied)
+    if (m_applied && qApp->styleSheet() == sheet) {
+        // A new style under an unchanged sheet, a file that is read again, is one pass over all widgets.
+        // Replacing the sheet makes Qt polish each widget once for each of its ancestors: five times as long.
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
-    if (!isSameFile) {
+    } else {
         qApp->setStyleSheet(QString()); // off and on again are two passes, still faster than replacing
+        if (!m_applied)
+            QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
         qApp->setStyleSheet(sheet);
     }
     m_applied = true;
