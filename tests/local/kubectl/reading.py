@@ -1,5 +1,6 @@
 """Every form in which kubectl shows objects, and what it says about their types."""
 import json
+import time
 import re
 
 from session import has, lacks, pod, same
@@ -37,6 +38,7 @@ def outputs(k):
 def selections(k):
     for name, tier in (("pick-b", "front"), ("pick-c", "back"), ("pick-a", "back")):
         k.text("create", "configmap", name)
+        time.sleep(1.1)  # creation times are whole seconds, and the first is to be older
         k.text("label", "configmap", name, f"tier={tier}", "pick=yes")
 
     def names(*words):
