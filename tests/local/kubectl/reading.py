@@ -1,7 +1,7 @@
 """Every form in which kubectl shows objects, and what it says about their types."""
 import json
-import time
 import re
+import time
 
 from session import has, lacks, pod, same
 
