@@ -291,13 +291,17 @@ void MetricsController::load()
     }
     const TimeWindow wanted = window();
     const double until = std::min(wanted.to, now());
+    // The history is read up to this moment, without it: a scrape of the very moment may be written before the
+    // reading or after it, and counted twice it would move the mean of its step.
+    if (m_latest && cluster::unixSeconds(m_latest->time) >= until)
+        m_arrivedWhileLoading.push_back(*m_latest);
     using Lists = cluster::Result<std::vector<std::vector<cluster::ChartPoint>>>;
     const bool isRaw = m_step * 1000 <= static_cast<double>(m_options.interval.count());
     m_loadJob = m_jobs.run(
         this,
         [store = m_store, key = historyKey().toStdString(), wanted, until, step = isRaw ? 0 : m_step,
          pad = m_step](const JobContext &context) -> Lists {
-            return store->read(key, sampleTime(wanted.from - pad), sampleTime(until),
+            return store->read(key, sampleTime(wanted.from - pad), sampleTime(until) - 1ms,
                                std::chrono::milliseconds(static_cast<qint64>(step * 1000)),
                                context.stopToken());
         },
@@ -313,8 +317,6 @@ void MetricsController::load()
                         {cluster::unixSeconds(point.time), point.value, point.low, point.high}, point.weight);
             }
             for (const PollOutcome &outcome : std::exchange(m_arrivedWhileLoading, {})) {
-                // The scrape of that very moment may have been written before the reading or after it; twice
-                // the same value in one step is no other mean.
                 if (cluster::unixSeconds(outcome.time) >= until)
                     appendLive(outcome);
             }

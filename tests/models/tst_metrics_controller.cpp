@@ -412,6 +412,26 @@ private slots:
         QCOMPARE(chart(controller, "requests").limit->label, QStringLiteral("SLO 10"));
     }
 
+    // The first scrape may be in the history before the history is read.
+    void theScrapeOfTheMomentOfReadingCountsOnce()
+    {
+        Watched watched;
+        models::JobRunner jobs;
+        {
+            models::MetricsController earlier(jobs, watched.options());
+            watched.serve({page(0, 3)});
+            earlier.setEndpoint(watched.endpoint());
+            QTRY_VERIFY(valueCount(chart(earlier, "requests")) >= 1);
+        }
+        watched.nowMs = start;
+        watched.serve({page(0, 3), page(1, 3), page(2, 30), page(3, 3)});
+        models::MetricsController controller(jobs, watched.options());
+        controller.setRange(900); // a step holds the first three scrapes
+        controller.setEndpoint(watched.endpoint());
+        QTRY_VERIFY(valueCount(chart(controller, "requests")) >= 2);
+        QCOMPARE(chart(controller, "requests").series[0].samples.front().value, 12.0);
+    }
+
     void bufferAveragesAStepAndKeepsGaps()
     {
         models::SeriesBuffer buffer(10);
