@@ -1,5 +1,6 @@
 #include "cluster/kube/discovery.h"
 
+#include "cluster/kube/json_text.h"
 #include "cluster/kube/kube_call.h"
 
 namespace cluster {
@@ -7,12 +8,6 @@ namespace cluster {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string stringAt(const Json &object, const char *key)
-{
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 const Json &arrayAt(const Json &object, const char *key)
 {

@@ -1,5 +1,7 @@
 #include "cluster/kube/kube_error.h"
 
+#include "cluster/kube/json_text.h"
+
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -10,12 +12,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t longestQuote = 300;
-
-std::string stringAt(const Json &object, const char *key)
-{
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 struct ReasonCode
 {

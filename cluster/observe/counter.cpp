@@ -7,9 +7,6 @@ namespace cluster {
 
 namespace {
 
-/// `_created` is written with all its digits, but a proxy may round it; a restart takes longer than this.
-constexpr double createdToleranceSeconds = 0.001;
-
 bool beganAgain(const CounterPart &before, const CounterPart &after)
 {
     if (after.value < before.value)

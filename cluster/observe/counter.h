@@ -6,6 +6,9 @@
 
 namespace cluster {
 
+/// `_created` is written with all its digits, but a proxy may round it; a restart takes longer than this.
+constexpr double createdToleranceSeconds = 0.001;
+
 /// One series of a counter.
 struct CounterPart
 {

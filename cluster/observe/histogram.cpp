@@ -1,5 +1,7 @@
 #include "cluster/observe/histogram.h"
 
+#include "cluster/observe/counter.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,8 +9,6 @@
 namespace cluster {
 
 namespace {
-
-constexpr double createdToleranceSeconds = 0.001;
 
 bool haveSameBounds(const Histogram &left, const Histogram &right)
 {

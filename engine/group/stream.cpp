@@ -21,8 +21,6 @@ using cluster::ErrorCode;
 using cluster::fail;
 
 // Results as values: a closed socket is nothing exceptional here.
-constexpr auto asTuple = asio::as_tuple(asio::use_awaitable);
-
 struct Watchdog::State
 {
     State(Tcp::socket &watched, const asio::any_io_executor &executor) : socket(&watched), timer(executor) {}

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "cluster/base/result.h"
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -11,6 +13,9 @@
 namespace engine {
 
 using Tcp = boost::asio::ip::tcp;
+
+/// An operation that is awaited gives its error_code with its results instead of throwing.
+inline constexpr auto asTuple = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 /// Closes a socket when its time is up, which ends whatever waits for it.
 class Watchdog

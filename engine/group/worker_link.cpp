@@ -21,8 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto asTuple = asio::as_tuple(asio::use_awaitable);
-
 std::string inSeconds(milliseconds time)
 {
     const auto text = std::to_string(static_cast<double>(time.count()) / 1000.0);

@@ -22,7 +22,6 @@ using cluster::fail;
 
 namespace {
 
-constexpr auto asTuple = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t maxConnections = 64; ///< With those that have not greeted yet.
 
 /// One leader: from an accepted hello to the end of its control connection.

@@ -9,7 +9,7 @@ namespace {
 
 using Problem = std::optional<ApiError>;
 
-ApiResult<ChatRequest> readRequest(const ServingContext &context, const HttpRequest &http)
+ApiResult<ChatRequest> readChat(const ServingContext &context, const HttpRequest &http)
 {
     if (const auto down = context.unavailable())
         return tl::unexpected(*down);
@@ -52,11 +52,11 @@ ReplyPart<Problem> compileInto(ContextPtr context, const ChatRequest &request, S
     co_return std::nullopt;
 }
 
-ReplyTask run(ContextPtr context, ExchangePtr exchange)
+ReplyTask answerChat(ContextPtr context, ExchangePtr exchange)
 {
     const Seconds arrival = context->now();
     const Dialect &dialect = context->dialect;
-    auto read = readRequest(*context, exchange->request());
+    auto read = readChat(*context, exchange->request());
     if (!read) {
         respondError(*exchange, *context, read.error());
         co_return;
@@ -96,7 +96,7 @@ ReplyTask run(ContextPtr context, ExchangePtr exchange)
 
 void serveChat(ContextPtr context, ExchangePtr exchange)
 {
-    run(std::move(context), std::move(exchange));
+    answerChat(std::move(context), std::move(exchange));
 }
 
 } // namespace engine

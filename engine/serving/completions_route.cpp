@@ -47,7 +47,7 @@ ReplyPart<ApiResult<std::vector<int>>> readAllPrompts(ContextPtr context, Comple
     co_return maxTokens;
 }
 
-ApiResult<CompletionRequest> readRequest(const ServingContext &context, const HttpRequest &http)
+ApiResult<CompletionRequest> readCompletion(const ServingContext &context, const HttpRequest &http)
 {
     if (const auto down = context.unavailable())
         return tl::unexpected(*down);
@@ -66,10 +66,10 @@ ApiResult<CompletionRequest> readRequest(const ServingContext &context, const Ht
     return request;
 }
 
-ReplyTask run(ContextPtr context, ExchangePtr exchange)
+ReplyTask answerCompletion(ContextPtr context, ExchangePtr exchange)
 {
     const Seconds arrival = context->now();
-    auto read = readRequest(*context, exchange->request());
+    auto read = readCompletion(*context, exchange->request());
     if (!read) {
         respondError(*exchange, *context, read.error());
         co_return;
@@ -106,7 +106,7 @@ ReplyTask run(ContextPtr context, ExchangePtr exchange)
 
 void serveCompletion(ContextPtr context, ExchangePtr exchange)
 {
-    run(std::move(context), std::move(exchange));
+    answerCompletion(std::move(context), std::move(exchange));
 }
 
 } // namespace engine

@@ -46,7 +46,7 @@ std::optional<ApiError> readEncoding(FieldReader &reader, EmbeddingsRequest &req
     return std::nullopt;
 }
 
-ApiResult<EmbeddingsRequest> readEmbeddings(const ServingContext &context, const Json &body)
+ApiResult<EmbeddingsRequest> readInput(const ServingContext &context, const Json &body)
 {
     const Dialect &dialect = context.dialect;
     FieldReader reader(body);
@@ -111,14 +111,14 @@ void normalizeVector(std::vector<float> &values)
         value = static_cast<float>(value / length);
 }
 
-ApiResult<EmbeddingsRequest> readRequest(const ServingContext &context, const HttpRequest &http)
+ApiResult<EmbeddingsRequest> readEmbeddings(const ServingContext &context, const HttpRequest &http)
 {
     if (const auto down = context.unavailable())
         return tl::unexpected(*down);
     const auto body = readJsonBody(context.dialect, http);
     if (!body)
         return tl::unexpected(body.error());
-    return readEmbeddings(context, *body);
+    return readInput(context, *body);
 }
 
 /// Tokens of all inputs in the request; their count.
@@ -202,9 +202,9 @@ ReplyPart<ApiResult<Json>> embedAll(ContextPtr context, ExchangePtr exchange, Em
     co_return data;
 }
 
-ReplyTask run(ContextPtr context, ExchangePtr exchange)
+ReplyTask answerEmbeddings(ContextPtr context, ExchangePtr exchange)
 {
-    auto read = readRequest(*context, exchange->request());
+    auto read = readEmbeddings(*context, exchange->request());
     if (!read) {
         respondError(*exchange, *context, read.error());
         co_return;
@@ -266,7 +266,7 @@ std::string encodeFloats(const std::vector<float> &values)
 
 void serveEmbeddings(ContextPtr context, ExchangePtr exchange)
 {
-    run(std::move(context), std::move(exchange));
+    answerEmbeddings(std::move(context), std::move(exchange));
 }
 
 } // namespace engine

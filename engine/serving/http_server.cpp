@@ -17,7 +17,7 @@ namespace engine {
 
 namespace {
 
-constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
+constexpr auto asTuple = asio::as_tuple(asio::use_awaitable);
 constexpr std::chrono::milliseconds kAcceptPause{50}; // out of descriptors or at the limit
 
 boost::system::error_code open(tcp::acceptor &acceptor, const tcp::endpoint &endpoint)
@@ -84,15 +84,15 @@ asio::awaitable<void> HttpServer::State::acceptLoop()
     while (acceptor.is_open()) {
         if (openCount >= options.maxConnections && !closeOldestIdle()) {
             pause.expires_after(kAcceptPause);
-            co_await pause.async_wait(kTuple);
+            co_await pause.async_wait(asTuple);
             continue;
         }
-        auto [error, socket] = co_await acceptor.async_accept(kTuple);
+        auto [error, socket] = co_await acceptor.async_accept(asTuple);
         if (!acceptor.is_open())
             break;
         if (error && (error != asio::error::no_descriptors || !closeOldestIdle())) {
             pause.expires_after(kAcceptPause);
-            co_await pause.async_wait(kTuple);
+            co_await pause.async_wait(asTuple);
             continue;
         }
         if (!error)

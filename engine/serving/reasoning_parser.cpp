@@ -6,9 +6,9 @@ namespace engine {
 
 namespace {
 
-constexpr std::string_view kOpen = "<think>";
-constexpr std::string_view kClose = "</think>";
-constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kThink = "<think>";
+constexpr std::string_view kThinkEnd = "</think>";
+constexpr std::string_view kBlanks = " \t\r\n";
 
 } // namespace
 
@@ -24,8 +24,8 @@ bool ReasoningParser::startsInsideFor(const std::string &name, std::string_view 
 {
     if (name == "deepseek_r1")
         return true;
-    const auto last = prompt.find_last_not_of(kSpace);
-    return last != std::string_view::npos && prompt.substr(0, last + 1).ends_with(kOpen);
+    const auto last = prompt.find_last_not_of(kBlanks);
+    return last != std::string_view::npos && prompt.substr(0, last + 1).ends_with(kThink);
 }
 
 ReasoningParser::Piece ReasoningParser::feed(std::string_view text)
@@ -33,28 +33,28 @@ ReasoningParser::Piece ReasoningParser::feed(std::string_view text)
     Piece piece;
     m_held += text;
     if (m_state == State::Start) {
-        const auto first = m_held.find_first_not_of(kSpace);
+        const auto first = m_held.find_first_not_of(kBlanks);
         const std::string_view word
             = first == std::string::npos ? std::string_view() : std::string_view(m_held).substr(first);
-        if (word.starts_with(kOpen)) {
-            m_held.erase(0, first + kOpen.size());
+        if (word.starts_with(kThink)) {
+            m_held.erase(0, first + kThink.size());
             m_state = State::Inside;
-        } else if (kOpen.starts_with(word)) {
+        } else if (kThink.starts_with(word)) {
             return piece; // only space so far, or the beginning of the tag
         } else {
             m_state = m_startsInside ? State::Inside : State::Outside;
         }
     }
     if (m_state == State::Inside) {
-        const auto end = m_held.find(kClose);
+        const auto end = m_held.find(kThinkEnd);
         if (end == std::string::npos) {
-            const std::size_t keep = partialMatch(m_held, kClose);
+            const std::size_t keep = partialMatch(m_held, kThinkEnd);
             piece.reasoning = m_held.substr(0, m_held.size() - keep);
             m_held.erase(0, m_held.size() - keep);
             return piece;
         }
         piece.reasoning = m_held.substr(0, end);
-        m_held.erase(0, end + kClose.size());
+        m_held.erase(0, end + kThinkEnd.size());
         m_state = State::Outside;
     }
     piece.content = std::move(m_held);

@@ -11,12 +11,6 @@ namespace cluster::local {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-void nobodyAsks(std::string_view /*stage*/, double /*done*/) {}
-
-} // namespace
-
 LocalCluster::LocalCluster(const LocalClusterSurroundings &surroundings, fs::path folder, KeptCluster record)
     : d(std::make_unique<Private>(surroundings, std::move(folder), std::move(record)))
 {

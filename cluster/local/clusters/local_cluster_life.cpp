@@ -17,8 +17,6 @@ namespace {
 constexpr std::chrono::seconds portPatience{2}; ///< one that was killed lets go of its port a moment later
 constexpr std::chrono::milliseconds portPause{50};
 
-void nobodyAsks(std::string_view /*stage*/, double /*done*/) {}
-
 /// Often enough to fall asleep about when it was asked for.
 std::chrono::milliseconds idleCheck(std::chrono::milliseconds stopIdle)
 {

@@ -13,7 +13,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-std::error_code translated(const boost::system::error_code &error)
+std::error_code descriptorError(const boost::system::error_code &error)
 {
     if (!error)
         return {};
@@ -45,7 +45,7 @@ public:
         m_descriptor->async_read_some(asio::buffer(buffer, size),
                                       [kept = m_descriptor, handler = std::move(handler)](
                                           const boost::system::error_code &error, std::size_t count) {
-                                          handler(translated(error), count);
+                                          handler(descriptorError(error), count);
                                       });
     }
 
@@ -55,7 +55,7 @@ public:
         asio::async_write(*m_descriptor, asio::buffer(*text),
                           [kept = m_descriptor, text,
                            handler = std::move(handler)](const boost::system::error_code &error,
-                                                         std::size_t) { handler(translated(error)); });
+                                                         std::size_t) { handler(descriptorError(error)); });
     }
 
     void shutdownWrite() override

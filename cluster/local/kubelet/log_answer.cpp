@@ -6,7 +6,7 @@ namespace cluster::local {
 
 namespace {
 constexpr std::size_t chunkSize = 64 * 1024;
-constexpr std::size_t maxBacklog = 256 * 1024;
+constexpr std::size_t maxLogBacklog = 256 * 1024;
 } // namespace
 
 LogAnswer::LogAnswer(std::shared_ptr<ServerExchange> exchange, std::unique_ptr<LogReader> reader)
@@ -37,7 +37,7 @@ std::weak_ptr<LogAnswer> LogAnswer::start(std::shared_ptr<ServerExchange> exchan
 void LogAnswer::next()
 {
     const std::shared_ptr<LogAnswer> kept = m_self;
-    while (m_reader && m_exchange->backlog() < maxBacklog) {
+    while (m_reader && m_exchange->backlog() < maxLogBacklog) {
         Result<std::string> text = m_reader->read(chunkSize);
         if (!text) {
             stop();

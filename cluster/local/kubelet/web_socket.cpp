@@ -19,7 +19,7 @@ namespace websocket = beast::websocket;
 
 constexpr std::size_t longestMessage = std::size_t{1} << 20;
 
-std::error_code translated(const boost::system::error_code &error)
+std::error_code webSocketError(const boost::system::error_code &error)
 {
     if (!error)
         return {};
@@ -47,7 +47,7 @@ public:
             [socket = m_socket, buffer, handler = std::move(handler)](const boost::system::error_code &error,
                                                                       std::size_t) {
                 const auto data = buffer->data();
-                handler(translated(error),
+                handler(webSocketError(error),
                         error ? std::string()
                               : std::string(static_cast<const char *>(data.data()), data.size()));
             });
@@ -59,14 +59,14 @@ public:
         m_socket->async_write(asio::buffer(*kept),
                               [socket = m_socket, kept,
                                handler = std::move(handler)](const boost::system::error_code &error,
-                                                             std::size_t) { handler(translated(error)); });
+                                                             std::size_t) { handler(webSocketError(error)); });
     }
 
     void close(ByteStream::WriteHandler handler) override
     {
         m_socket->async_close(websocket::close_code::normal,
                               [socket = m_socket, handler = std::move(handler)](
-                                  const boost::system::error_code &error) { handler(translated(error)); });
+                                  const boost::system::error_code &error) { handler(webSocketError(error)); });
     }
 
     void cut() override { m_socket->next_layer().close(); }

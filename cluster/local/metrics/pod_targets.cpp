@@ -11,8 +11,6 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kPod = "__meta_kubernetes_pod_";
-
 json memberAt(const json &object, const char *name)
 {
     const auto found = object.is_object() ? object.find(name) : object.end();
@@ -66,24 +64,26 @@ json commonLabels(const json &pod, const std::string &ip)
     const json metadata = memberAt(pod, "metadata");
     const json status = memberAt(pod, "status");
     json labels{{"__meta_kubernetes_namespace", textAt(metadata, "namespace")},
-                {kPod + "name", textAt(metadata, "name")},
-                {kPod + "uid", textAt(metadata, "uid")},
-                {kPod + "ip", ip},
-                {kPod + "host_ip", textAt(status, "hostIP")},
-                {kPod + "phase", textAt(status, "phase")},
-                {kPod + "node_name", textAt(memberAt(pod, "spec"), "nodeName")}};
+                {relabeling::podMeta + "name", textAt(metadata, "name")},
+                {relabeling::podMeta + "uid", textAt(metadata, "uid")},
+                {relabeling::podMeta + "ip", ip},
+                {relabeling::podMeta + "host_ip", textAt(status, "hostIP")},
+                {relabeling::podMeta + "phase", textAt(status, "phase")},
+                {relabeling::podMeta + "node_name", textAt(memberAt(pod, "spec"), "nodeName")}};
     const json podLabels = memberAt(metadata, "labels");
     for (const auto &[name, value] : podLabels.items()) {
         if (!value.is_string())
             continue;
         const std::string label = relabeling::metaLabelOf(name);
         labels[label] = value;
-        labels[kPod + "labelpresent_" + label.substr(kPod.size() + std::string("label_").size())] = "true";
+        labels[relabeling::podMeta + "labelpresent_"
+               + label.substr(relabeling::podMeta.size() + std::string("label_").size())]
+            = "true";
     }
     for (const json &owner : memberAt(metadata, "ownerReferences")) {
         if (memberAt(owner, "controller") == json(true)) {
-            labels[kPod + "controller_kind"] = textAt(owner, "kind");
-            labels[kPod + "controller_name"] = textAt(owner, "name");
+            labels[relabeling::podMeta + "controller_kind"] = textAt(owner, "kind");
+            labels[relabeling::podMeta + "controller_name"] = textAt(owner, "name");
         }
     }
     return labels;
@@ -96,7 +96,7 @@ json group(const std::string &address, json labels)
 
 void addContainer(json &groups, const json &container, json labels, const std::string &ip)
 {
-    labels[kPod + "container_name"] = textAt(container, "name");
+    labels[relabeling::podMeta + "container_name"] = textAt(container, "name");
     const json ports = memberAt(container, "ports");
     if (!ports.is_array() || ports.empty()) {
         groups.push_back(group(ip, std::move(labels)));
@@ -107,8 +107,8 @@ void addContainer(json &groups, const json &container, json labels, const std::s
         if (!number.is_number_integer())
             continue;
         const std::string text = std::to_string(number.get<std::int64_t>());
-        labels[kPod + "container_port_name"] = textAt(port, "name");
-        labels[kPod + "container_port_number"] = text;
+        labels[relabeling::podMeta + "container_port_name"] = textAt(port, "name");
+        labels[relabeling::podMeta + "container_port_number"] = text;
         groups.push_back(group(ip + ":" + text, labels));
     }
 }

@@ -6,8 +6,6 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kPod = "__meta_kubernetes_pod_";
-
 /// A Deployment's pods belong to a ReplicaSet whose name has a hash behind the Deployment's; a CronJob's to a
 /// Job with a time.
 const char *const kOfDeployment = "ReplicaSet;true;(.+)-[a-z0-9]+";
@@ -15,12 +13,13 @@ const char *const kOfCronJob = "Job;(.+)-\\d{8}";
 
 std::vector<std::string> deploymentSources()
 {
-    return {kPod + "controller_kind", kPod + "labelpresent_pod_template_hash", kPod + "controller_name"};
+    return {relabeling::podMeta + "controller_kind", relabeling::podMeta + "labelpresent_pod_template_hash",
+            relabeling::podMeta + "controller_name"};
 }
 
 std::vector<std::string> cronJobSources()
 {
-    return {kPod + "controller_kind", kPod + "controller_name"};
+    return {relabeling::podMeta + "controller_kind", relabeling::podMeta + "controller_name"};
 }
 
 } // namespace
@@ -62,23 +61,23 @@ std::vector<json> metadata(const std::string &label)
     if (label == "namespace")
         return {copy("__meta_kubernetes_namespace", label)};
     if (label == "pod")
-        return {copy(kPod + "name", label)};
+        return {copy(relabeling::podMeta + "name", label)};
     if (label == "container")
-        return {copy(kPod + "container_name", label)};
+        return {copy(relabeling::podMeta + "container_name", label)};
     if (label == "node")
-        return {copy(kPod + "node_name", label)};
+        return {copy(relabeling::podMeta + "node_name", label)};
     if (label == "top_level_controller_name")
-        return {copy(kPod + "controller_name", label),
+        return {copy(relabeling::podMeta + "controller_name", label),
                 replace(deploymentSources(), kOfDeployment, "$1", label),
                 replace(cronJobSources(), kOfCronJob, "$1", label)};
-    return {copy(kPod + "controller_kind", label),
+    return {copy(relabeling::podMeta + "controller_kind", label),
             replace(deploymentSources(), kOfDeployment, "Deployment", label),
             replace(cronJobSources(), kOfCronJob, "CronJob", label)};
 }
 
 std::string metaLabelOf(const std::string &podLabel)
 {
-    std::string text = kPod + "label_";
+    std::string text = relabeling::podMeta + "label_";
     for (const char c : podLabel) {
         const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         text += fits ? c : '_';

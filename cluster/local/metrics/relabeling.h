@@ -10,6 +10,9 @@ namespace cluster::local {
 /// Prometheus, GoogleCloudPlatform/prometheus-engine).
 namespace relabeling {
 
+/// What the labels begin with that kubernetes_sd makes of a pod.
+inline const std::string podMeta = "__meta_kubernetes_pod_";
+
 /// `target` = `value`, whatever the pod says.
 nlohmann::json set(const std::string &target, const std::string &value);
 /// `target` = the label `source`.

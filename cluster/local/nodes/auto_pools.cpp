@@ -14,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char *classLabel = "cloud.google.com/compute-class";
 constexpr const char *spotLabel = "cloud.google.com/gke-spot";
 
 using json_access::at;

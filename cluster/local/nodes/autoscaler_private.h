@@ -18,6 +18,10 @@
 
 namespace cluster::local {
 
+/// The cluster autoscaler's own taints: of a node that goes, and of one that may.
+constexpr const char *toBeDeletedKey = "ToBeDeletedByClusterAutoscaler";
+constexpr const char *candidateKey = "DeletionCandidateOfClusterAutoscaler";
+
 class Autoscaler::Private
 {
 public:

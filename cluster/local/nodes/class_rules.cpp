@@ -16,7 +16,6 @@ using Json = nlohmann::json;
 using json_access::at;
 using json_access::text;
 
-constexpr const char *classLabel = "cloud.google.com/compute-class";
 
 bool wantsMigration(const Json &object)
 {

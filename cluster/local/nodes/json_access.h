@@ -23,4 +23,10 @@ inline std::string text(const nlohmann::json &object, const char *key)
     return value.is_string() ? value.get<std::string>() : std::string();
 }
 
+/// Likewise, of the member of a member.
+inline std::string text(const nlohmann::json &object, const char *outer, const char *inner)
+{
+    return text(at(object, outer), inner);
+}
+
 } // namespace cluster::local::json_access

@@ -2,6 +2,7 @@
 
 #include "cluster/kube/kube_client.h"
 #include "cluster/kube/pause.h"
+#include "cluster/local/nodes/json_access.h"
 #include "cluster/local/nodes/node_object.h"
 
 #include <algorithm>
@@ -27,12 +28,6 @@ ResourcePath nodePath(const std::string &node)
     return coreV1("nodes").named(node);
 }
 
-std::string textAt(const Json &object, const char *outer, const char *inner)
-{
-    const auto found = object.find(outer);
-    return found != object.end() && found->is_object() ? found->value(inner, std::string()) : std::string();
-}
-
 bool isOfDaemonSet(const Json &pod)
 {
     const Json owners = pod.value("metadata", Json::object()).value("ownerReferences", Json::array());
@@ -42,7 +37,7 @@ bool isOfDaemonSet(const Json &pod)
 
 bool hasEnded(const Json &pod)
 {
-    const std::string phase = textAt(pod, "status", "phase");
+    const std::string phase = json_access::text(pod, "status", "phase");
     return phase == "Succeeded" || phase == "Failed";
 }
 
@@ -66,14 +61,14 @@ Result<std::string> NodeWriter::create(const Json &node, const CancelToken &canc
     const KubeWriteOptions options = writing(cancel);
     Result<Json> created = m_client.create(coreV1("nodes"), node, options);
     if (!created && created.error().code == ErrorCode::AlreadyExists) {
-        const std::string name = textAt(node, "metadata", "name");
+        const std::string name = json_access::text(node, "metadata", "name");
         if (const Status removed = remove(name, cancel); !removed)
             return tl::unexpected(removed.error());
         created = m_client.create(coreV1("nodes"), node, options);
     }
     if (!created)
         return tl::unexpected(created.error());
-    return textAt(*created, "metadata", "uid");
+    return json_access::text(*created, "metadata", "uid");
 }
 
 Status NodeWriter::remove(const std::string &node, const CancelToken &cancel)
@@ -208,8 +203,8 @@ std::string NodeWriter::labelOf(const std::string &node, const std::string &key,
 
 Status NodeWriter::evict(const Json &pod, const CancelToken &cancel)
 {
-    const std::string name = textAt(pod, "metadata", "name");
-    const std::string nameSpace = textAt(pod, "metadata", "namespace");
+    const std::string name = json_access::text(pod, "metadata", "name");
+    const std::string nameSpace = json_access::text(pod, "metadata", "namespace");
     KubeWriteOptions options = writing(cancel);
     options.retries = 0; // 429 is a disruption budget's no: for the caller to ask again
     const Json eviction{{"apiVersion", "policy/v1"},
@@ -245,7 +240,7 @@ void NodeWriter::dropPods(const std::string &node, const CancelToken &cancel)
         return; // the garbage collector will
     for (const Json &pod : *pods) {
         const ResourcePath path
-            = coreV1("pods", textAt(pod, "metadata", "namespace"), textAt(pod, "metadata", "name"));
+            = coreV1("pods", json_access::text(pod, "metadata", "namespace"), json_access::text(pod, "metadata", "name"));
         if (!hasEnded(pod)) {
             const Json status{{"phase", "Failed"},
                               {"conditions",
@@ -261,7 +256,7 @@ void NodeWriter::dropPods(const std::string &node, const CancelToken &cancel)
         options.cancel = cancel;
         options.deadline = Deadline::after(std::chrono::seconds(30));
         options.gracePeriodSeconds = 0;
-        options.uid = textAt(pod, "metadata", "uid");
+        options.uid = json_access::text(pod, "metadata", "uid");
         (void)m_client.remove(path, options);
     }
 }

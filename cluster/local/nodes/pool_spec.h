@@ -7,6 +7,9 @@
 
 namespace cluster::local {
 
+/// The label (and taint) of a node, and the nodeSelector of a pod, that name a ComputeClass.
+constexpr const char *classLabel = "cloud.google.com/compute-class";
+
 struct NodeTaint
 {
     std::string key;

@@ -2,6 +2,7 @@
 
 #include "cluster/kube/kube_client.h"
 #include "cluster/local/nodes/compute_class.h"
+#include "cluster/local/nodes/json_access.h"
 #include "cluster/local/nodes/node_names.h"
 #include "cluster/local/nodes/node_pools_private.h"
 #include "cluster/local/nodes/parallel.h"
@@ -14,12 +15,6 @@ namespace cluster::local {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string textAt(const Json &object, const char *outer, const char *inner)
-{
-    const auto found = object.find(outer);
-    return found != object.end() && found->is_object() ? found->value(inner, std::string()) : std::string();
-}
 
 std::string poolNameOf(const Json &node)
 {
@@ -86,15 +81,15 @@ void NodePools::Private::watchNodes()
     Informer::Handlers handlers;
     handlers.onEvent = [this](const InformerEvent &event) {
         if (event.type != InformerEventType::Deleted && readyStatusOf(*event.object) == "Unknown")
-            m_heartbeats.refute(textAt(*event.object, "metadata", "name"));
+            m_heartbeats.refute(json_access::text(*event.object, "metadata", "name"));
     };
     InformerOptions options;
     options.labelSelector = poolLabel;
     options.prune = [](Json &node) {
         const std::string ready = readyStatusOf(node);
-        Json metadata{{"name", textAt(node, "metadata", "name")},
-                      {"uid", textAt(node, "metadata", "uid")},
-                      {"resourceVersion", textAt(node, "metadata", "resourceVersion")}};
+        Json metadata{{"name", json_access::text(node, "metadata", "name")},
+                      {"uid", json_access::text(node, "metadata", "uid")},
+                      {"resourceVersion", json_access::text(node, "metadata", "resourceVersion")}};
         node = Json{{"metadata", std::move(metadata)},
                     {"status", {{"conditions", {{{"type", "Ready"}, {"status", ready}}}}}}};
     };
@@ -109,7 +104,7 @@ Status NodePools::Private::adopt(const std::vector<Json> &nodes)
         if (const PoolPointer pool = find(poolNameOf(node)))
             adoptInto(*pool, node, strays);
         else
-            strays.push_back(textAt(node, "metadata", "name"));
+            strays.push_back(json_access::text(node, "metadata", "name"));
     }
     const CancelToken cancel = m_cancel.get_token();
     for (const std::string &stray : strays) {
@@ -143,8 +138,8 @@ Status NodePools::Private::adopt(const std::vector<Json> &nodes)
 void NodePools::Private::adoptInto(Pool &pool, const Json &node, std::vector<std::string> &strays)
 {
     Machine machine;
-    machine.identity.name = textAt(node, "metadata", "name");
-    machine.uid = textAt(node, "metadata", "uid");
+    machine.identity.name = json_access::text(node, "metadata", "name");
+    machine.uid = json_access::text(node, "metadata", "uid");
     const std::string address = internalIpOf(node);
 
     // Slot and number are not written anywhere: they are those that give this name and this address.

@@ -15,8 +15,6 @@ using Json = nlohmann::json;
 using json_access::at;
 
 constexpr double defaultThreshold = 0.5; // GKE's profile "balanced"
-constexpr const char *toBeDeletedKey = "ToBeDeletedByClusterAutoscaler";
-constexpr const char *candidateKey = "DeletionCandidateOfClusterAutoscaler";
 
 bool isOurs(const PoolSpec &pool)
 {

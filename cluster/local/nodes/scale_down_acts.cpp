@@ -16,8 +16,6 @@ using json_access::at;
 using json_access::text;
 using std::chrono::milliseconds;
 
-constexpr const char *toBeDeletedKey = "ToBeDeletedByClusterAutoscaler";
-constexpr const char *candidateKey = "DeletionCandidateOfClusterAutoscaler";
 const NodeTaint toBeDeleted{toBeDeletedKey, "", "NoSchedule"};
 const NodeTaint candidate{candidateKey, "", "PreferNoSchedule"};
 
