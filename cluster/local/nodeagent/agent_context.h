@@ -35,6 +35,7 @@ struct AgentContext
     Isolation isolation;
     std::filesystem::path initProgram, engineProgram;
     const CgroupTree *cgroups; ///< null: limits are kept without them
+    std::string groupSecret; ///< what the tokens of engines that compute together are made of
     std::vector<int> processors; ///< of this machine, that we may use
     BackoffRules rules;
     /// Node object by name; null where it isn't known (yet).

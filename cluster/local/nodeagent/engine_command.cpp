@@ -1,7 +1,10 @@
 #include "cluster/local/nodeagent/engine_command.h"
 
+#include "cluster/local/nodeagent/engine_group.h"
+
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <system_error>
 
 namespace cluster::local {
@@ -80,21 +83,30 @@ std::optional<std::vector<std::string>> serverWords(const std::vector<std::strin
     return std::nullopt;
 }
 
-std::vector<std::string> findServerWords(const EngineCommandInput &input)
+/// The commands of the scripts that a container gives to a shell, or else its one command.
+std::vector<std::vector<std::string>> commandsOf(const EngineCommandInput &input)
 {
     std::vector<std::string> all = input.command;
     all.insert(all.end(), input.args.begin(), input.args.end());
+    std::vector<std::vector<std::string>> commands;
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
         if (all[i] != "-c" && all[i] != "-lc" && all[i] != "-ec" && all[i] != "-exc")
             continue;
-        for (const auto &words : shellCommands(all[i + 1], input.variable)) {
-            if (auto found = serverWords(words))
-                return *found;
-        }
+        auto script = shellCommands(all[i + 1], input.variable);
+        std::move(script.begin(), script.end(), std::back_inserter(commands));
     }
-    if (auto found = serverWords(all))
-        return *found;
+    commands.push_back(std::move(all));
+    return commands;
+}
+
+std::vector<std::string> findServerWords(const std::vector<std::vector<std::string>> &commands)
+{
+    for (const auto &words : commands) {
+        if (auto found = serverWords(words))
+            return *found;
+    }
     // The image's own entrypoint is `vllm serve` (or `slipway-engine`): what is given are its arguments.
+    std::vector<std::string> all = commands.back();
     if (!all.empty() && all.front() == "serve")
         all.erase(all.begin());
     return all;
@@ -151,6 +163,32 @@ Parsed parseServer(const std::vector<std::string> &words)
     return parsed;
 }
 
+constexpr int mostWorkers = 16; // that an engine computes with
+
+EngineCommand workerCommand(const EngineCommandInput &input, const MultiNodeCall &call)
+{
+    EngineCommand command;
+    command.words
+        = {input.program.string(), "worker", "--listen", input.address + ":" + std::to_string(call.port)};
+    command.port = call.port;
+    command.groupLeader = call.leader;
+    return command;
+}
+
+/// The other pods of a leader's group compute as well.
+void addGroup(const EngineCommandInput &input, const MultiNodeCall &call, EngineCommand &command)
+{
+    const std::string leader = input.variable("LWS_LEADER_ADDRESS");
+    if (call.size < 2 || call.size > mostWorkers + 1 || leader.empty() || !input.knowsNames)
+        return;
+    command.groupLeader = leader;
+    const std::vector<std::string> workers = groupWorkers(leader, call.size, call.port);
+    command.words.insert(command.words.end(),
+                         {"--pipeline-parallel-size", std::to_string(call.size), "--worker-timeout",
+                          std::to_string(call.timeoutSeconds), "--rpc-worker"});
+    command.words.insert(command.words.end(), workers.begin(), workers.end());
+}
+
 } // namespace
 
 Result<fs::path> standInModel(const fs::path &folder, const std::string &name)
@@ -186,7 +224,13 @@ Result<fs::path> standInModel(const fs::path &folder, const std::string &name)
 
 Result<EngineCommand> engineCommand(const EngineCommandInput &input)
 {
-    const Parsed parsed = parseServer(findServerWords(input));
+    const auto commands = commandsOf(input);
+    const auto group = multiNodeCall(commands);
+    if (!group)
+        return tl::unexpected(group.error());
+    if (*group && (*group)->role == MultiNodeCall::Role::Worker)
+        return workerCommand(input, **group);
+    const Parsed parsed = parseServer(findServerWords(commands));
     EngineCommand command;
     command.model = input.standIn;
     std::error_code error;
@@ -211,6 +255,8 @@ Result<EngineCommand> engineCommand(const EngineCommandInput &input)
     command.words.insert(command.words.end(),
                          {"--host", input.address, "--port", port, "--served-model-name"});
     command.words.insert(command.words.end(), names.begin(), names.end());
+    if (*group)
+        addGroup(input, **group, command);
     return command;
 }
 

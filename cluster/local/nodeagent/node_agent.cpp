@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
+#include <random>
 #include <spdlog/spdlog.h>
 #include <sstream>
 #include <sys/file.h>
@@ -34,6 +35,15 @@ void raiseFileLimit()
         return;
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::string randomText()
+{
+    std::random_device random;
+    std::string text;
+    for (int i = 0; i < 8; ++i)
+        text += std::to_string(random());
+    return text;
 }
 
 } // namespace
@@ -115,7 +125,7 @@ Status NodeAgent::Private::start()
     rules.timeScale = options.timeScale;
     context = std::make_unique<AgentContext>(
         AgentContext{io, client, options, *images, *writer, *events, *addresses, *claims, *work, *probes,
-                     isolation, init, engine, cgroups ? &*cgroups : nullptr, machineProcessors(), rules,
+                     isolation, init, engine, cgroups ? &*cgroups : nullptr, randomText(), machineProcessors(), rules,
                      [this](const std::string &name) {
                          const auto found = nodes.find(name);
                          return found == nodes.end() ? nullptr : found->second;

@@ -2,6 +2,7 @@
 
 #include "cluster/kube/kube_client.h"
 #include "cluster/local/nodeagent/engine_command.h"
+#include "cluster/local/nodeagent/engine_group.h"
 #include "cluster/local/nodeagent/json_fields.h"
 
 #include <algorithm>
@@ -123,6 +124,7 @@ Status addEngine(const AgentContext &context, const PreparationInput &input, con
         return found == environment.end() ? std::string() : found->second;
     };
     engine.address = localAddress(input.podIp);
+    engine.knowsNames = context.isolation.mounts; // an /etc/hosts of their own
     engine.containerPort = spec.ports.empty() ? 0 : spec.ports.front().second;
     engine.program = context.engineProgram;
     engine.modelsFolder = context.options.modelsFolder;
@@ -136,6 +138,10 @@ Status addEngine(const AgentContext &context, const PreparationInput &input, con
     container.launch.arguments = command->words;
     if (!command->apiKeys.empty())
         container.launch.environment.push_back("SLIPWAY_API_KEYS=" + command->apiKeys);
+    if (!command->groupLeader.empty())
+        container.launch.environment.push_back(
+            "SLIPWAY_WORKER_TOKEN="
+            + groupToken(context.groupSecret, input.pod->nameSpace, command->groupLeader));
     container.port = command->port;
     container.standIn = input.choice.standIn;
     if (const std::size_t mark = container.standIn.find("{model}"); mark != std::string::npos)
