@@ -8,7 +8,7 @@ namespace cluster {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 tl::unexpected<Error> damaged(const std::string &why)
 {
@@ -23,7 +23,7 @@ std::uint64_t littleEndian64(std::string_view bytes)
     return value;
 }
 
-Result<SafeTensor> tensorOf(const std::string &name, const Json &json, std::string_view data)
+Result<SafeTensor> tensorOf(const std::string &name, const OrderedJson &json, std::string_view data)
 {
     SafeTensor tensor;
     tensor.name = name;
@@ -103,7 +103,7 @@ Result<std::vector<SafeTensor>> readSafetensors(std::string_view file)
     const std::uint64_t headerSize = littleEndian64(file);
     if (headerSize > file.size() - 8)
         return damaged("its header is longer than the file");
-    const Json header = Json::parse(file.substr(8, headerSize), nullptr, false);
+    const OrderedJson header = OrderedJson::parse(file.substr(8, headerSize), nullptr, false);
     if (!header.is_object())
         return damaged("its header is not a JSON object");
     std::vector<SafeTensor> tensors;
@@ -116,7 +116,7 @@ Result<std::vector<SafeTensor>> readSafetensors(std::string_view file)
                 return tl::unexpected(tensor.error());
             tensors.push_back(std::move(*tensor));
         }
-    } catch (const Json::exception &exception) {
+    } catch (const OrderedJson::exception &exception) {
         return damaged(std::string("its header can't be read: ") + exception.what());
     }
     return tensors;

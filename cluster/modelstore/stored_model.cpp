@@ -12,7 +12,7 @@ namespace cluster {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 ModelKind kindOf(const std::string &text)
 {
@@ -32,13 +32,13 @@ fs::path entryPath(const fs::path &folder, const std::string &name)
 
 Status writeEntry(const fs::path &folder, const StoredModel &model)
 {
-    const Json json = {
+    const OrderedJson json = {
         {"name", model.name},          {"kind", toString(model.kind)}, {"description", model.description},
         {"path", model.path.string()}, {"sha256", model.sha256},       {"licence", model.licence},
         {"bytes", model.bytes},        {"source", model.source},       {"owned", model.isOwned},
     };
     return writeWhole(entryPath(folder, model.name),
-                      json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+                      json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
 }
 
 Result<StoredModel> readEntry(const fs::path &file)
@@ -47,7 +47,7 @@ Result<StoredModel> readEntry(const fs::path &file)
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     StoredModel model;
     try {
-        const Json json = Json::parse(text);
+        const OrderedJson json = OrderedJson::parse(text);
         model.name = json.at("name").get<std::string>();
         model.kind = kindOf(json.value("kind", ""));
         model.description = json.value("description", "");
@@ -57,7 +57,7 @@ Result<StoredModel> readEntry(const fs::path &file)
         model.bytes = json.value("bytes", std::uint64_t{0});
         model.source = json.value("source", "");
         model.isOwned = json.value("owned", false);
-    } catch (const Json::exception &exception) {
+    } catch (const OrderedJson::exception &exception) {
         return fail(ErrorCode::DataLoss,
                     file.string() + " is damaged (" + exception.what()
                         + "): remove it and add the model again");

@@ -14,6 +14,7 @@ Memory is what the process has grown by since before the first pod, at the momen
 median of the turns: neither gives memory back at once.
 """
 
+import glob
 import json
 import os
 import statistics
@@ -118,6 +119,14 @@ def kwok_node(number):
             "status": {"capacity": size, "allocatable": size}}
 
 
+def direct_kubeconfig(target):
+    """Of the API server itself: what goes by the cluster's own port would pass through slipwayd and be charged to it."""
+    found = glob.glob(os.path.join(target.environment["SLIPWAY_LOCAL_DIR"], "**", "ray-operator.kubeconfig"), recursive=True)
+    if len(found) != 1:
+        raise AssertionError(f"one cluster was to have a kubeconfig of its API server, but: {found}")
+    return found[0]
+
+
 class Side:
     """One of the two players: its process, and what it has cost so far."""
 
@@ -168,10 +177,9 @@ class AgentBeforeKwok:
         configuration = os.path.join(target.root, "kwok.yaml")
         with open(configuration, "w") as file:
             file.write(CONFIGURATION)
-        kubeconfig = target.environment.get("KUBECONFIG") or os.path.join(target.home, ".kube", "config")
         with open(os.path.join(target.root, "kwok.log"), "w") as log:
             self.kwok = subprocess.Popen(
-                [self.kwok_program, "--kubeconfig", kubeconfig, "--config", configuration, "--server-address", ""],
+                [self.kwok_program, "--kubeconfig", direct_kubeconfig(target), "--config", configuration, "--server-address", ""],
                 env=target.environment, stdout=log, stderr=subprocess.STDOUT)
         nodes = {"apiVersion": "v1", "kind": "List", "items": [kwok_node(n) for n in range(NODES)]}
         target.kubectl("create", "-f", "-", stdin=json.dumps(nodes))

@@ -147,7 +147,9 @@ private slots:
             << "vllm/vllm-openai:v0.8.5"
             << "bash x.sh leader; python3 -m vllm.entrypoints.openai.api_server --port 8080" << engine;
         QTest::newRow("vllm worker") << "vllm/vllm-openai:v0.8.5"
-                                     << "bash /v/multi-node-serving.sh worker --ray_address=a" << simulated;
+                                     << "bash /v/multi-node-serving.sh worker --ray_address=a" << engine;
+        QTest::newRow("ray worker") << "vllm/vllm-openai:v0.8.5"
+                                    << "ray start --address=a:6379 --block" << simulated;
         QTest::newRow("vllm alone") << "docker.io/vllm/vllm-openai@sha256:ab"
                                     << "" << engine;
         QTest::newRow("pause") << "registry.k8s.io/pause:3.10"
