@@ -98,7 +98,7 @@ Status placeWorker(Json &pod, std::int64_t size)
     labels[lws_keys::workerIndex] = std::to_string(place.ordinal);
     if (annotationOf(pod, lws_keys::subGroupSize).empty() || !text(labels, lws_keys::subGroupIndex).empty())
         return {};
-    const std::int64_t part = numberOf(at(at(pod, "metadata"), "annotations"), lws_keys::subGroupSize);
+    const std::int64_t part = integerOf(at(at(pod, "metadata"), "annotations"), lws_keys::subGroupSize);
     if (part < 1)
         return fail(ErrorCode::InvalidArgument,
                     "the annotation " + std::string(lws_keys::subGroupSize) + " of pod " + name
@@ -164,7 +164,7 @@ Result<Json> groupPodPatch(const Json &pod, const std::string &nameSpace)
     const std::string name = text(metadata, "name");
     if (!at(at(metadata, "annotations"), lws_keys::size).is_string())
         return fail(ErrorCode::InvalidArgument, "size annotation is unexpectedly missing for pod " + name);
-    const std::int64_t size = numberOf(at(metadata, "annotations"), lws_keys::size, -1);
+    const std::int64_t size = integerOf(at(metadata, "annotations"), lws_keys::size, -1);
     if (size < 0)
         return fail(ErrorCode::InvalidArgument, "the size annotation of pod " + name + " is no number");
     Json placed = pod;

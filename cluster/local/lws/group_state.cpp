@@ -26,7 +26,7 @@ bool isRunningAndReady(const Json &pod)
 bool isReadyStatefulSet(const Json &statefulSet)
 {
     const Json &status = at(statefulSet, "status");
-    return numberOf(at(statefulSet, "spec"), "replicas", 1) == numberOf(status, "availableReplicas")
+    return integerOf(at(statefulSet, "spec"), "replicas", 1) == integerOf(status, "availableReplicas")
         && text(status, "currentRevision") == text(status, "updateRevision");
 }
 

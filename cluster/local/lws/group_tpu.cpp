@@ -90,7 +90,7 @@ struct TpuPart
 
 TpuPart partOf(const Json &pod, const TpuGroup &group, std::int64_t partSize)
 {
-    std::int64_t part = numberOf(at(at(pod, "metadata"), "labels"), lws_keys::subGroupIndex);
+    std::int64_t part = integerOf(at(at(pod, "metadata"), "labels"), lws_keys::subGroupIndex);
     TpuPart place;
     place.id = group.index % partSize;
     if (group.index != 0 && !group.leaderHasTpus) {
@@ -181,7 +181,7 @@ void addTpuVariables(Json &pod, std::int64_t size)
     const TpuGroup group = groupOf(pod);
     const Json &annotations = at(at(pod, "metadata"), "annotations");
     const bool isInParts = at(annotations, lws_keys::subGroupSize).is_string();
-    const std::int64_t partSize = numberOf(annotations, lws_keys::subGroupSize);
+    const std::int64_t partSize = integerOf(annotations, lws_keys::subGroupSize);
     if (isInParts && partSize > 0 && partSize <= mostHosts)
         addToPart(pod, group, *containers.front(), partSize);
     else if (!isInParts && size <= mostHosts)

@@ -74,7 +74,7 @@ bool LeaderLease::isFree(const Json &lease)
     const std::string holder = text(spec, "holderIdentity");
     if (holder.empty() || holder == m_options.holder)
         return true;
-    const std::chrono::seconds limit(numberOf(spec, "leaseDurationSeconds", m_options.duration.count()));
+    const std::chrono::seconds limit(integerOf(spec, "leaseDurationSeconds", m_options.duration.count()));
     return Clock::now() - m_seenAt > limit;
 }
 
@@ -95,7 +95,7 @@ bool LeaderLease::take(const CancelToken &cancel)
         return false;
     Json &spec = lease["spec"];
     if (text(spec, "holderIdentity") != m_options.holder) {
-        spec["leaseTransitions"] = numberOf(spec, "leaseTransitions") + (found ? 1 : 0);
+        spec["leaseTransitions"] = integerOf(spec, "leaseTransitions") + (found ? 1 : 0);
         spec["acquireTime"] = now;
     }
     spec["holderIdentity"] = m_options.holder;

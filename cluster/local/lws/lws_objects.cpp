@@ -46,7 +46,7 @@ Json groupAnnotations(const Json &lws, const LwsSpec &spec)
         return annotations;
     const std::string type = text(policy, "subGroupPolicyType");
     annotations[lws_keys::subGroupType] = type.empty() ? "LeaderWorker" : type;
-    annotations[lws_keys::subGroupSize] = std::to_string(numberOf(policy, "subGroupSize"));
+    annotations[lws_keys::subGroupSize] = std::to_string(integerOf(policy, "subGroupSize"));
     pass(lws_keys::subGroupTopology);
     return annotations;
 }

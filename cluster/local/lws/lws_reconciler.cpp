@@ -133,7 +133,7 @@ Status LwsReconciler::makeSharedService(const Json &lws)
 Result<LookAgain> LwsReconciler::writeStatus(const Json &lws, const Json &leaders,
                                              const std::string &revisionKey, const GroupObjects &groups)
 {
-    LwsStatus now = lwsStatus(lws, groups, numberOf(at(leaders, "status"), "replicas"), revisionKey,
+    LwsStatus now = lwsStatus(lws, groups, integerOf(at(leaders, "status"), "replicas"), revisionKey,
                               utcSeconds(std::chrono::system_clock::now()));
     if (!now.eventReason.empty())
         m_events.record({lws, nullptr, now.eventReason, "Update", now.eventWords, false});

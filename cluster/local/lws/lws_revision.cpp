@@ -97,7 +97,7 @@ Json newRevision(const Json &lws, const std::vector<Json> &known, const std::str
 {
     std::int64_t number = 1;
     for (const Json &revision : known)
-        number = std::max(number, numberOf(revision, "revision") + 1);
+        number = std::max(number, integerOf(revision, "revision") + 1);
     const LwsSpec spec = lwsSpec(lws);
     Json data = revisionData(lws);
     const std::string hash = revisionKey(data);
@@ -137,7 +137,7 @@ Json revisionWith(const std::vector<Json> &revisions, const std::string &key)
     for (const Json &revision : revisions) {
         if (key.empty() || labelOf(revision, lws_keys::revision) != key)
             continue;
-        if (newest == nullptr || numberOf(*newest, "revision") <= numberOf(revision, "revision"))
+        if (newest == nullptr || integerOf(*newest, "revision") <= integerOf(revision, "revision"))
             newest = &revision;
     }
     return newest == nullptr ? Json() : *newest;

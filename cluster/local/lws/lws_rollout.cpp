@@ -84,10 +84,10 @@ std::optional<LeaderSet> leaderSet(const Json &statefulSet)
     if (!spec.is_object())
         return std::nullopt;
     LeaderSet set;
-    set.step.partition = numberOf(at(at(spec, "updateStrategy"), "rollingUpdate"), "partition");
-    set.step.replicas = numberOf(spec, "replicas", 1);
+    set.step.partition = integerOf(at(at(spec, "updateStrategy"), "rollingUpdate"), "partition");
+    set.step.replicas = integerOf(spec, "replicas", 1);
     set.wantedBefore
-        = numberOf(at(at(statefulSet, "metadata"), "annotations"), lws_keys::replicas, set.step.replicas);
+        = integerOf(at(at(statefulSet, "metadata"), "annotations"), lws_keys::replicas, set.step.replicas);
     return set;
 }
 

@@ -26,7 +26,7 @@ std::optional<std::int64_t> wholeNumber(std::string_view digits)
 
 } // namespace
 
-std::int64_t numberOf(const Json &object, const char *key, std::int64_t otherwise)
+std::int64_t integerOf(const Json &object, const char *key, std::int64_t otherwise)
 {
     const Json &value = at(object, key);
     if (value.is_number_integer())
@@ -100,10 +100,10 @@ LwsSpec lwsSpec(const Json &lws)
     spec.name = text(metadata, "name");
     spec.nameSpace = text(metadata, "namespace");
     spec.uid = text(metadata, "uid");
-    spec.generation = numberOf(metadata, "generation");
-    spec.replicas = std::max<std::int64_t>(0, numberOf(wanted, "replicas", 1));
-    spec.size = std::max<std::int64_t>(1, numberOf(group, "size", 1));
-    spec.partition = std::max<std::int64_t>(0, numberOf(rollout, "partition"));
+    spec.generation = integerOf(metadata, "generation");
+    spec.replicas = std::max<std::int64_t>(0, integerOf(wanted, "replicas", 1));
+    spec.size = std::max<std::int64_t>(1, integerOf(group, "size", 1));
+    spec.partition = std::max<std::int64_t>(0, integerOf(rollout, "partition"));
     spec.maxUnavailable = std::max<std::int64_t>(
         0, scaledValue(at(rollout, "maxUnavailable"), spec.replicas, false).value_or(1));
     spec.maxSurge = std::clamp<std::int64_t>(

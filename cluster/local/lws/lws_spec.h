@@ -31,7 +31,7 @@ struct LwsSpec
                                                       bool roundsUp);
 
 /// 5, "5" of a member; `otherwise` where there is no number.
-[[nodiscard]] std::int64_t numberOf(const nlohmann::json &object, const char *key,
+[[nodiscard]] std::int64_t integerOf(const nlohmann::json &object, const char *key,
                                     std::int64_t otherwise = 0);
 
 /// Of an object: metadata.labels[key], metadata.annotations[key], spec.leaderWorkerTemplate; empty or null.

@@ -33,7 +33,7 @@ GroupCounts countGroups(const LwsSpec &spec, const GroupObjects &objects, const 
 {
     GroupCounts counts;
     for (const Json &leader : objects.leaders) {
-        const std::int64_t index = numberOf(at(at(leader, "metadata"), "labels"), lws_keys::groupIndex, -1);
+        const std::int64_t index = integerOf(at(at(leader, "metadata"), "labels"), lws_keys::groupIndex, -1);
         const Json &workers = namedObject(objects.statefulSets, text(at(leader, "metadata"), "name"));
         if (index < 0 || (spec.hasWorkers() && workers.is_null()))
             continue;
@@ -80,7 +80,7 @@ bool setCondition(Json &conditions, const ConditionWords &words, std::int64_t ge
         const bool isTrue = text(condition, "status") == "True";
         if (type == words.type) {
             isKnown = true;
-            if (!isTrue || numberOf(condition, "observedGeneration") != generation) {
+            if (!isTrue || integerOf(condition, "observedGeneration") != generation) {
                 condition = wanted;
                 isChanged = true;
             }
@@ -104,7 +104,7 @@ bool setConditions(Json &conditions, const std::vector<ConditionWords> &wanted, 
     for (const ConditionWords &words : wanted)
         isChanged = isChanged || setCondition(conditions, words, generation, now);
     for (Json &condition : conditions) {
-        if (!condition.is_object() || numberOf(condition, "observedGeneration") == generation)
+        if (!condition.is_object() || integerOf(condition, "observedGeneration") == generation)
             continue;
         condition["observedGeneration"] = generation;
         isChanged = true;

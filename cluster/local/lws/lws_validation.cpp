@@ -112,7 +112,7 @@ void checkRollout(const Json &rollout, std::int64_t replicas, Complaints &wrong)
     const Json &surge = at(rollout, "maxSurge").is_null() ? zero : at(rollout, "maxSurge");
     checkShare(unavailable, path + "maxUnavailable", wrong);
     checkShare(surge, path + "maxSurge", wrong);
-    if (const std::int64_t partition = numberOf(rollout, "partition"); partition < 0)
+    if (const std::int64_t partition = integerOf(rollout, "partition"); partition < 0)
         wrong.invalid(path + "partition", partition, "must be greater than or equal to 0");
     const auto mayMiss = scaledValue(unavailable, replicas, false);
     const auto mayExceed = scaledValue(surge, replicas, true);
@@ -126,7 +126,7 @@ void checkRollout(const Json &rollout, std::int64_t replicas, Complaints &wrong)
 
 void checkSubGroups(const Json &policy, std::int64_t size, Complaints &wrong)
 {
-    const std::int64_t part = numberOf(policy, "subGroupSize");
+    const std::int64_t part = integerOf(policy, "subGroupSize");
     if (part < 1) {
         wrong.invalid(subGroupPath, part, "subGroupSize must be equal or greater than 1");
         return; // of the rest nothing can be said: the real one's handler fails here
@@ -142,7 +142,7 @@ void checkSubGroups(const Json &policy, std::int64_t size, Complaints &wrong)
 
 void checkSubGroupChange(const Json &policy, const Json &oldPolicy, Complaints &wrong)
 {
-    const std::int64_t part = numberOf(policy, "subGroupSize"), oldPart = numberOf(oldPolicy, "subGroupSize");
+    const std::int64_t part = integerOf(policy, "subGroupSize"), oldPart = integerOf(oldPolicy, "subGroupSize");
     if (policy.is_object() && oldPolicy.is_object() && part != oldPart)
         wrong.invalid(subGroupPath, part, "field is immutable");
     if (policy.is_object() && !oldPolicy.is_object())
@@ -158,7 +158,7 @@ Status checkLeaderWorkerSet(const Json &lws, const Json &old)
     Complaints wrong;
     const Json &group = groupTemplateOf(lws);
     const Json &policy = at(group, "subGroupPolicy");
-    const std::int64_t replicas = numberOf(at(lws, "spec"), "replicas", 1), size = numberOf(group, "size", 1);
+    const std::int64_t replicas = integerOf(at(lws, "spec"), "replicas", 1), size = integerOf(group, "size", 1);
     checkName(lws, wrong);
     checkCounts(replicas, size, wrong);
     checkRollout(at(at(at(lws, "spec"), "rolloutStrategy"), "rollingUpdateConfiguration"), replicas, wrong);

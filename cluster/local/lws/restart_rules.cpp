@@ -26,7 +26,7 @@ bool wasRestarted(const Json &pod)
         return false;
     for (const char *list : {"initContainerStatuses", "containerStatuses"}) {
         for (const Json &container : at(status, list)) {
-            if (numberOf(container, "restartCount") > 0)
+            if (integerOf(container, "restartCount") > 0)
                 return true;
         }
     }
