@@ -38,6 +38,8 @@ void addExclusivePlacement(Json &spec, const std::string &label, const std::stri
     if (hasTerm(affinity, "podAffinity", topology) && hasTerm(affinity, "podAntiAffinity", topology))
         return;
     const auto add = [&](const char *kind, Json expressions) {
+        if (!at(affinity, kind).is_object())
+            affinity[kind] = Json::object();
         Json &terms = affinity[kind][required];
         if (!terms.is_array())
             terms = Json::array();

@@ -4,6 +4,7 @@
 #include "cluster/local/lws/group_reconciler.h"
 #include "cluster/local/lws/lws_keys.h"
 #include "cluster/local/lws/lws_reconciler.h"
+#include "cluster/local/lws/restart_rules.h"
 #include "cluster/local/nodes/json_access.h"
 
 #include <nlohmann/json.hpp>
@@ -22,9 +23,12 @@ KeyQueue::Key keyOf(const Json &object)
     return {text(at(object, "metadata"), "namespace"), text(at(object, "metadata"), "name")};
 }
 
-/// Only who it is and whom it belongs to: passes read the rest themselves.
+/// Only who it is and whom it belongs to: passes read the rest themselves. Of pods also whether they are
+/// lost.
 void keepMetadata(Json &object)
 {
+    if (text(object, "kind") == "Pod" && isLost(object))
+        object["metadata"]["deletionTimestamp"] = "now or soon"; // a restart ends its group like a deletion
     object.erase("spec");
     object.erase("status");
 }
@@ -43,6 +47,7 @@ struct LwsController::Private
     template<typename Reconciler>
     void work(KeyQueue &queue, LwsCounters::Controller &counts, const char *what);
     void onOwned(const Json &object);
+    void onPod(const Json &object);
 
     KubeClient &client;
     LwsEvents &events;
@@ -83,6 +88,13 @@ void LwsController::Private::onOwned(const Json &object)
         pods.add({nameSpace, text(owner, "name")});
 }
 
+/// There are many workers, of which only a lost one matters.
+void LwsController::Private::onPod(const Json &object)
+{
+    if (labelOf(object, lws_keys::workerIndex) == "0" || isLost(object))
+        pods.add(keyOf(object));
+}
+
 template<typename Reconciler>
 void LwsController::Private::work(KeyQueue &queue, LwsCounters::Controller &counts, const char *what)
 {
@@ -112,7 +124,7 @@ LwsController::LwsController(KubeClient &client, LwsEvents &events, LwsCounters 
     p.watch(lwsPath(), {}, [&p](const Json &object) { p.sets.add(keyOf(object)); });
     p.watch(statefulSetPath(), lws_keys::name, [&p](const Json &object) { p.onOwned(object); });
     p.watch(coreV1("services"), lws_keys::name, [&p](const Json &object) { p.onOwned(object); });
-    p.watch(coreV1("pods"), lws_keys::name, [&p](const Json &object) { p.pods.add(keyOf(object)); });
+    p.watch(coreV1("pods"), lws_keys::name, [&p](const Json &object) { p.onPod(object); });
     p.setWorker = std::jthread([&p] { p.work<LwsReconciler>(p.sets, p.counters.sets, "leaderworkerset"); });
     p.podWorker = std::jthread([&p] { p.work<GroupReconciler>(p.pods, p.counters.pods, "pod"); });
 }

@@ -23,13 +23,23 @@ Json merged(const Json &first, const Json &second)
     return both;
 }
 
+/// The member, an object in any case: the schema sees to that, but not every version has the same.
+Json &objectIn(Json &holder, const char *key)
+{
+    if (!holder.is_object())
+        holder = Json::object();
+    Json &object = holder[key];
+    if (!object.is_object())
+        object = Json::object();
+    return object;
+}
+
 void addMetadata(Json &podTemplate, const Json &labels, const Json &annotations)
 {
-    Json metadata = at(podTemplate, "metadata").is_object() ? podTemplate["metadata"] : Json::object();
+    Json &metadata = objectIn(podTemplate, "metadata");
     metadata["labels"] = merged(at(metadata, "labels"), labels);
     metadata["annotations"] = merged(at(metadata, "annotations"), annotations);
     metadata.erase("creationTimestamp");
-    podTemplate["metadata"] = std::move(metadata);
 }
 
 /// What both kinds of pods are told of their group.
@@ -166,8 +176,8 @@ Json workerStatefulSet(const Json &lws, const Json &leader, const Json &revision
         annotations[lws_keys::leaderRequestsTpus] = "true";
     addMetadata(podTemplate, labels, annotations);
     if (const std::string key = annotationOf(lws, lws_keys::exclusiveTopology); !key.empty()) {
-        Json &nodes = podTemplate["spec"]["nodeSelector"];
-        nodes = merged(nodes, {{key, topology}});
+        Json &podSpec = objectIn(podTemplate, "spec");
+        podSpec["nodeSelector"] = merged(at(podSpec, "nodeSelector"), {{key, topology}});
     }
     Json object = statefulSet(leaderName, text(at(leader, "metadata"), "namespace"),
                               merged(at(at(lws, "metadata"), "labels"), labels),

@@ -15,11 +15,11 @@ namespace {
 
 std::int64_t countedUnready(const std::vector<GroupState> &states, std::int64_t wanted)
 {
-    std::int64_t count = 0;
-    for (std::int64_t group = 0; group < wanted; ++group) {
-        const auto index = static_cast<std::size_t>(group);
-        if (index >= states.size() || !states[index].isReady || !states[index].isUpdated)
-            ++count;
+    const auto known = std::min(wanted, static_cast<std::int64_t>(states.size()));
+    std::int64_t count = wanted - known;
+    for (std::int64_t group = 0; group < known; ++group) {
+        const GroupState &state = states[static_cast<std::size_t>(group)];
+        count += state.isReady && state.isUpdated ? 0 : 1;
     }
     return count;
 }

@@ -13,7 +13,8 @@ using json_access::text;
 
 namespace {
 
-constexpr std::int64_t mostGroups = 1'000'000'000; // so that no sum of them overflows
+constexpr std::int64_t mostNumber = 1'000'000'000; // so that no product of two overflows
+constexpr std::int64_t mostReplicas = 1'000'000; // the schema's
 
 std::optional<std::int64_t> wholeNumber(std::string_view digits)
 {
@@ -30,7 +31,7 @@ std::int64_t integerOf(const Json &object, const char *key, std::int64_t otherwi
 {
     const Json &value = at(object, key);
     if (value.is_number_integer())
-        return std::clamp(value.get<std::int64_t>(), -mostGroups, mostGroups);
+        return std::clamp(value.get<std::int64_t>(), -mostNumber, mostNumber);
     if (value.is_string())
         return wholeNumber(value.get_ref<const std::string &>()).value_or(otherwise);
     return otherwise;
@@ -39,7 +40,7 @@ std::int64_t integerOf(const Json &object, const char *key, std::int64_t otherwi
 std::optional<std::int64_t> scaledValue(const Json &value, std::int64_t total, bool roundsUp)
 {
     if (value.is_number_integer())
-        return std::clamp(value.get<std::int64_t>(), -mostGroups, mostGroups);
+        return std::clamp(value.get<std::int64_t>(), -mostNumber, mostNumber);
     if (!value.is_string())
         return std::nullopt;
     std::string_view words = value.get_ref<const std::string &>();
@@ -47,7 +48,7 @@ std::optional<std::int64_t> scaledValue(const Json &value, std::int64_t total, b
         return std::nullopt;
     words.remove_suffix(1);
     const auto percent = wholeNumber(words);
-    if (!percent || *percent > mostGroups || *percent < -mostGroups)
+    if (!percent || *percent > mostNumber || *percent < -mostNumber)
         return std::nullopt;
     const std::int64_t hundredths = *percent * total;
     return roundsUp ? (hundredths + 99) / 100 : hundredths / 100;
@@ -101,7 +102,7 @@ LwsSpec lwsSpec(const Json &lws)
     spec.nameSpace = text(metadata, "namespace");
     spec.uid = text(metadata, "uid");
     spec.generation = integerOf(metadata, "generation");
-    spec.replicas = std::max<std::int64_t>(0, integerOf(wanted, "replicas", 1));
+    spec.replicas = std::clamp<std::int64_t>(integerOf(wanted, "replicas", 1), 0, mostReplicas);
     spec.size = std::max<std::int64_t>(1, integerOf(group, "size", 1));
     spec.partition = std::max<std::int64_t>(0, integerOf(rollout, "partition"));
     spec.maxUnavailable = std::max<std::int64_t>(

@@ -32,7 +32,7 @@ struct LwsSpec
 
 /// 5, "5" of a member; `otherwise` where there is no number.
 [[nodiscard]] std::int64_t integerOf(const nlohmann::json &object, const char *key,
-                                    std::int64_t otherwise = 0);
+                                     std::int64_t otherwise = 0);
 
 /// Of an object: metadata.labels[key], metadata.annotations[key], spec.leaderWorkerTemplate; empty or null.
 [[nodiscard]] std::string labelOf(const nlohmann::json &object, const char *key);

@@ -142,7 +142,8 @@ void checkSubGroups(const Json &policy, std::int64_t size, Complaints &wrong)
 
 void checkSubGroupChange(const Json &policy, const Json &oldPolicy, Complaints &wrong)
 {
-    const std::int64_t part = integerOf(policy, "subGroupSize"), oldPart = integerOf(oldPolicy, "subGroupSize");
+    const std::int64_t part = integerOf(policy, "subGroupSize"),
+                       oldPart = integerOf(oldPolicy, "subGroupSize");
     if (policy.is_object() && oldPolicy.is_object() && part != oldPart)
         wrong.invalid(subGroupPath, part, "field is immutable");
     if (policy.is_object() && !oldPolicy.is_object())
@@ -158,7 +159,8 @@ Status checkLeaderWorkerSet(const Json &lws, const Json &old)
     Complaints wrong;
     const Json &group = groupTemplateOf(lws);
     const Json &policy = at(group, "subGroupPolicy");
-    const std::int64_t replicas = integerOf(at(lws, "spec"), "replicas", 1), size = integerOf(group, "size", 1);
+    const std::int64_t replicas = integerOf(at(lws, "spec"), "replicas", 1),
+                       size = integerOf(group, "size", 1);
     checkName(lws, wrong);
     checkCounts(replicas, size, wrong);
     checkRollout(at(at(at(lws, "spec"), "rolloutStrategy"), "rollingUpdateConfiguration"), replicas, wrong);

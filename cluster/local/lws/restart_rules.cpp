@@ -59,11 +59,16 @@ bool isWorkerOf(const Json &pod, const RestartGroup &group)
 
 } // namespace
 
+bool isLost(const Json &pod)
+{
+    return isGoing(pod) || wasRestarted(pod);
+}
+
 bool endsItsGroup(const Json &pod, const LwsSpec &spec)
 {
     const bool recreates = spec.restartPolicy == "RecreateGroupOnPodRestart"
         || spec.restartPolicy == "RecreateGroupAfterStart";
-    return recreates && (isGoing(pod) || wasRestarted(pod));
+    return recreates && isLost(pod);
 }
 
 RestartVerdict restartVerdict(const Json &lws, const Json &pod, const RestartGroup &group)

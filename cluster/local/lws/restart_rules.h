@@ -16,7 +16,10 @@ struct RestartGroup
     std::vector<nlohmann::json> pods; ///< all of the group
 };
 
-/// The pod is being deleted, or one of its containers was restarted: its restart policy has a say.
+/// The pod is being deleted, or one of its containers was restarted.
+[[nodiscard]] bool isLost(const nlohmann::json &pod);
+
+/// The pod isLost(), and its set's restart policy has a say in it.
 [[nodiscard]] bool endsItsGroup(const nlohmann::json &pod, const LwsSpec &spec);
 
 enum class RestartVerdict {

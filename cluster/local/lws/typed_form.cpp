@@ -94,7 +94,8 @@ std::string binaryText(const Decimal &number, std::size_t power)
     std::int64_t value = number.mantissa;
     int tens = -number.exponent;
     // Half a Gi is 512 Mi: what stands after the point goes one suffix down.
-    for (; tens > 0 && power > 0 && value < (std::int64_t{1} << 52); --power)
+    constexpr std::int64_t most = std::int64_t{1} << 52; // so that no product overflows
+    for (; tens > 0 && power > 0 && value < most && value > -most; --power)
         for (value *= 1024; tens > 0 && value % 10 == 0; --tens)
             value /= 10;
     if (tens > 0)

@@ -82,7 +82,7 @@ def environment(pod):
 
 def install(target, data):
     crd = open(os.path.join(data, "crd.json")).read()
-    manifest = crd + "\n---\n" + open(os.path.join(data, "manifests.yaml")).read()
+    manifest = open(os.path.join(data, "manifests.yaml")).read() + "---\n" + crd
     target.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
 
 
