@@ -84,6 +84,8 @@ def install(target, data):
     crd = open(os.path.join(data, "crd.json")).read()
     manifest = open(os.path.join(data, "manifests.yaml")).read() + "---\n" + crd
     target.kubectl("apply", "--server-side", "-f", "-", stdin=manifest)
+    # A schema of this size keeps the API server busy for a while before the kind is served.
+    target.await_true("the kind is served", lambda: target.kubectl("get", "lws", "-A", check=False).returncode == 0)
 
 
 def the_manager_runs(target, groups):
