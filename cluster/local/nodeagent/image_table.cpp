@@ -24,6 +24,8 @@ Result<RuntimeKind> runtimeKind(const std::string &name)
 {
     if (name == "slipway-engine")
         return RuntimeKind::Engine;
+    if (name == "built-in")
+        return RuntimeKind::BuiltIn;
     if (name == "simulated")
         return RuntimeKind::Simulated;
     if (name == "process")
@@ -32,7 +34,7 @@ Result<RuntimeKind> runtimeKind(const std::string &name)
         return RuntimeKind::Podman;
     return fail(ErrorCode::InvalidArgument,
                 "there is no runtime '" + name
-                    + "'; there are slipway-engine, simulated, process and podman");
+                    + "'; there are slipway-engine, built-in, simulated, process and podman");
 }
 
 constexpr const char *processHint
@@ -84,6 +86,10 @@ Result<ImageTable> ImageTable::parse(const std::string &yaml, RuntimesAllowed al
             rule.choice.kind = *kind;
             if (item["command"])
                 rule.command = std::regex(item["command"].as<std::string>());
+            rule.choice.program = item["program"].as<std::string>("");
+            if (*kind == RuntimeKind::BuiltIn && rule.choice.program.empty())
+                return fail(ErrorCode::InvalidArgument,
+                            "line " + std::to_string(item.Mark().line + 1) + ": built-in needs a `program`");
             rule.choice.standIn = item["stand_in"].as<std::string>("");
             rule.choice.entrypoint
                 = item["entrypoint"].as<std::vector<std::string>>(std::vector<std::string>{});
@@ -104,10 +110,10 @@ Result<ImageTable> ImageTable::parse(const std::string &yaml, RuntimesAllowed al
 Result<RuntimeChoice> ImageTable::choose(const ContainerSpec &container, const std::string &wanted) const
 {
     if (wanted == "simulated")
-        return RuntimeChoice{RuntimeKind::Simulated, "no process, as the pod's annotation asks", {}};
+        return RuntimeChoice{RuntimeKind::Simulated, "no process, as the pod's annotation asks", {}, {}};
     const std::string repository = imageRepository(container.image);
     const std::string command = joinedCommand(container);
-    RuntimeChoice choice{RuntimeKind::Process, {}, {}};
+    RuntimeChoice choice{RuntimeKind::Process, {}, {}, {}};
     for (const Rule &rule : m_rules) {
         if (::fnmatch(rule.image.c_str(), repository.c_str(), 0) != 0)
             continue;

@@ -149,6 +149,16 @@ Status addEngine(const AgentContext &context, const PreparationInput &input, con
     return {};
 }
 
+/// A program of ours with the container's arguments; its command is of the image, which is not here.
+void addBuiltIn(const AgentContext &context, const PreparationInput &input, const Environment &environment,
+                PreparedContainer &container)
+{
+    container.launch.arguments = {(context.engineProgram.parent_path() / input.choice.program).string()};
+    for (const std::string &argument : expanded(input.pod->containers[input.container].args, environment))
+        container.launch.arguments.push_back(argument);
+    container.standIn = input.choice.standIn;
+}
+
 /// A file that programs may leave a last word in.
 fs::path messageFile(const PreparationInput &input)
 {
@@ -276,6 +286,8 @@ Result<PreparedContainer> prepareContainer(const AgentContext &context, const Pr
         if (auto added = addPodman(context, input, *mounts, environment, container); !added)
             return tl::unexpected(added.error());
         return container;
+    } else if (input.choice.kind == RuntimeKind::BuiltIn) {
+        addBuiltIn(context, input, environment, container);
     } else {
         container.launch.arguments
             = expanded(spec.command.empty() ? input.choice.entrypoint : spec.command, environment);

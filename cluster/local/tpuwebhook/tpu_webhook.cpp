@@ -2,7 +2,7 @@
 
 #include "cluster/httpd/http_listener.h"
 #include "cluster/kube/kube_client.h"
-#include "cluster/local/tpuwebhook/admission_review.h"
+#include "cluster/local/admission/admission_review.h"
 #include "cluster/local/tpuwebhook/group_pods.h"
 #include "cluster/local/tpuwebhook/pod_mutation.h"
 #include "cluster/local/tpuwebhook/ray_cluster_rules.h"

@@ -1,6 +1,6 @@
 #include "cluster/local/tpuwebhook/webhook_objects.h"
 
-#include "cluster/local/tpuwebhook/base64_text.h"
+#include "cluster/local/admission/base64_text.h"
 
 namespace cluster::local {
 

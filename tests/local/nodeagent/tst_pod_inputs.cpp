@@ -139,6 +139,7 @@ private slots:
         QTest::addColumn<QString>("script");
         QTest::addColumn<int>("kind");
         const int engine = static_cast<int>(RuntimeKind::Engine),
+                  builtIn = static_cast<int>(RuntimeKind::BuiltIn),
                   simulated = static_cast<int>(RuntimeKind::Simulated),
                   process = static_cast<int>(RuntimeKind::Process);
         QTest::newRow("own") << "slipway/engine:latest"
@@ -152,6 +153,11 @@ private slots:
                                     << "ray start --address=a:6379 --block" << simulated;
         QTest::newRow("vllm alone") << "docker.io/vllm/vllm-openai@sha256:ab"
                                     << "" << engine;
+        QTest::newRow("LeaderWorkerSet") << "registry.k8s.io/lws/lws:v0.10.0"
+                                         << "/manager" << builtIn;
+        QTest::newRow("LeaderWorkerSet's main branch")
+            << "us-central1-docker.pkg.dev/k8s-staging-images/lws/lws:main"
+            << "/manager" << builtIn;
         QTest::newRow("pause") << "registry.k8s.io/pause:3.10"
                                << "" << simulated;
         QTest::newRow("shell") << "busybox"

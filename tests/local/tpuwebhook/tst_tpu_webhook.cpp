@@ -1,5 +1,5 @@
 #include "cluster/kube/discovery.h"
-#include "cluster/local/tpuwebhook/admission_review.h"
+#include "cluster/local/admission/admission_review.h"
 #include "cluster/local/tpuwebhook/pod_mutation.h"
 #include "cluster/local/tpuwebhook/ray_cluster_rules.h"
 #include "cluster/local/tpuwebhook/tpu_demand.h"

@@ -1,7 +1,7 @@
-#include "cluster/local/tpuwebhook/admission_review.h"
+#include "cluster/local/admission/admission_review.h"
 
+#include "cluster/local/admission/base64_text.h"
 #include "cluster/local/nodes/json_access.h"
-#include "cluster/local/tpuwebhook/base64_text.h"
 
 namespace cluster::local {
 
@@ -25,7 +25,8 @@ Result<AdmissionQuestion> parseAdmissionReview(const std::string &body)
     Json review = Json::parse(body, nullptr, false);
     const Json &request = at(review, "request");
     const Json &object = at(request, "object");
-    AdmissionQuestion question{text(request, "uid"), text(request, "namespace"), object};
+    AdmissionQuestion question{text(request, "uid"), text(request, "namespace"), text(request, "operation"),
+                               object, at(request, "oldObject")};
     if (question.uid.empty() || !object.is_object())
         return fail(ErrorCode::InvalidArgument,
                     "not an AdmissionReview with a request, its uid and its object");
@@ -42,10 +43,14 @@ Json admittedWith(const std::string &uid, const Json &patch)
     return review(std::move(response));
 }
 
-Json refusedWith(const std::string &uid, const std::string &message)
+Json refusedWith(const std::string &uid, const std::string &message, int code)
 {
-    return review(
-        {{"uid", uid}, {"allowed", false}, {"status", {{"status", "Failure"}, {"message", message}}}});
+    Json status{{"status", "Failure"}, {"message", message}};
+    if (code != 0)
+        status["code"] = code;
+    if (code == 403)
+        status["reason"] = "Forbidden";
+    return review({{"uid", uid}, {"allowed", false}, {"status", std::move(status)}});
 }
 
 } // namespace cluster::local
