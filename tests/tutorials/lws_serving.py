@@ -4,7 +4,8 @@ import json
 import time
 
 LOG = [r"Application startup complete", r"http://[\d.]+:8080 \(Press CTRL\+C to quit\)"]
-PODS = [r"^NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE$", r"^lws-controller-manager-\S+\s+1/1\s+Running\s+0\s+"]
+MANAGER = r"^lws-controller-manager-\S+\s+1/1\s+Running\s+0\s+"
+PODS = [r"^NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE$", MANAGER, MANAGER]
 
 VALUES = {"PROJECT_ID": "slipway-local", "CLUSTER_NAME": "lws", "REGION": "us-central1", "ZONE": "us-central1-a",
           "HUGGING_FACE_TOKEN": "hf_of_the_reader", "CLUSTER_VERSION": "1.34", "PROJECT_NUMBER": "$(gcloud projects "
@@ -54,13 +55,15 @@ def install_lws(reader):
     reader.do("kubectl create secret generic hf-secret \\\n"
               "  --from-literal=hf_api_token=${HF_TOKEN} \\\n"
               "  --dry-run=client -o yaml | kubectl apply -f -", says="secret/hf-secret created")
-    reader.file("manifests.yaml", of="lws-manifests.yaml")
+    reader.file("manifests.yaml", of=["../lws/manifests.yaml", "../lws/crd.json"])
     reader.do("kubectl apply --server-side -f manifests.yaml",
-              says=["leaderworkersets.leaderworkerset.x-k8s.io serverside-applied",
-                    "deployment.apps/lws-controller-manager serverside-applied"],
+              says=["deployment.apps/lws-controller-manager serverside-applied",
+                    "leaderworkersets.leaderworkerset.x-k8s.io serverside-applied"],
               in_place_of="the same of the release's manifests.yaml at its address on the internet",
               because="the tests have no network; the file has the same objects")
     reader.again("kubectl get pod -n lws-system", says=PODS)
+    # A reader is slower than this: the API server needs a moment until it serves a new kind.
+    reader.again("kubectl get leaderworkersets", says=r"\A")
 
 
 def serve(reader, manifest):

@@ -5,7 +5,6 @@ its reader to put in the place of a word (PROJECT_ID, REGION ...) is put there, 
 can't run on one machine is replaced by the nearest one that can, and printed and counted as that, with the reason."""
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -31,9 +30,12 @@ class Tutorial:
         self.background = []  # processes that the text leaves running
         self.steps = self.replaced = 0
 
-    def file(self, name, of=None, change=None):
-        """A manifest of the text, saved by its name; `change` is what the text says to put into it."""
-        shutil.copy(os.path.join(DATA, of or name), os.path.join(self.folder, name))
+    def file(self, name, of=(), change=None):
+        """A manifest of the text, saved by its name, or made of several; `change` is what the text says to put into it."""
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            for part in of or [name]:
+                with open(os.path.join(DATA, part), encoding="utf-8") as source:
+                    file.write(source.read() + "\n---\n" if of else source.read())
         if change:
             self.edit(name, change)
 
