@@ -56,6 +56,8 @@ void addDefaults(const PreparationInput &input, const AgentContext &context, Env
         environment.emplace("TERM", "xterm");
     for (const auto &[name, value] : input.deviceVariables)
         environment[name] = value;
+    for (const auto &[name, value] : input.metadataVariables)
+        environment.emplace(name, value);
     // How what an agent left behind is found again.
     environment["SLIPWAY_AGENT"] = context.options.folder.string();
     environment["SLIPWAY_POD"] = input.pod->uid;
