@@ -16,6 +16,8 @@ set(rows
     "^cluster/local/network/"           "^[<\"](cluster/(openai|modelstore|observe|net)/|cluster/local/(gcp|nodes|nodeagent|kubelet|controlplane|clusters|daemon)/|curl/|spdlog)"
     "^cluster/local/kubelet/"           "^[<\"](cluster/(openai|modelstore|observe|net)/|cluster/local/(gcp|nodes|controlplane|clusters|daemon)/|cluster/local/nodeagent/[^p]|curl/)"
     "^cluster/local/tpuwebhook/"        "^[<\"](cluster/(openai|modelstore|observe|net)/|cluster/local/(gcp|nodes/[^j]|nodeagent|kubelet|network|controlplane|clusters|daemon|metrics|storage)|curl/|yaml)"
+    "^cluster/local/metricsapi/"        "^[<\"](cluster/(openai|modelstore|observe)/|cluster/local/(gcp|nodes|nodeagent|network|controlplane|clusters|daemon|metrics|storage|metadataserver)/|cluster/local/kubelet/[^l]|curl/|yaml)"
+    "^cluster/local/metadataserver/"    "^[<\"](cluster/(openai|modelstore|observe|net)/|cluster/local/(nodes|kubelet|controlplane|clusters|daemon|metrics|metricsapi|storage)/|cluster/local/gcp/([^p]|p[^o])|cluster/local/nodeagent/[^p]|curl/|yaml)"
     "^cluster/kube/"                    "^[<\"](cluster/(openai|modelstore|observe|httpd|local)/|curl/|boost/)"
     "^cluster/local/nodeagent/"         "^[<\"](cluster/(openai|modelstore|observe|httpd|net)/|cluster/local/(gcp|nodes|kubelet|network|controlplane|clusters)/)"
     "^cluster/local/nodeagent/init/"    "^[<\"](cluster/(base|kube|net)/|cluster/local/nodeagent/[a-z_]+\\.h|nlohmann|spdlog|boost|yaml)"

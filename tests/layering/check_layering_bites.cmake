@@ -8,6 +8,8 @@ set(cases
     cluster/local/storage/a.cpp "\"cluster/local/gcp/bucket_files.h\""
     cluster/local/gcp/a.cpp "\"cluster/local/storage/bucket_mirror.h\""
     cluster/local/nodes/a.cpp "\"cluster/local/gcp/cluster_host.h\""
+    cluster/local/metricsapi/a.cpp "\"cluster/local/gcp/gcp_server.h\""
+    cluster/local/metadataserver/a.cpp "\"cluster/local/gcp/iam_policy.h\""
     cluster/net/a.h      "<QString>"
     cluster/net/a.h      "\"engine/protocol/messages.h\""
     cluster/base/a.h     "\"cluster/net/http_client.h\""

@@ -10,6 +10,8 @@ namespace cluster::local {
 
 namespace {
 
+constexpr const char *metricsAdapter = "slipway-metrics-adapter";
+
 std::string joinedCommand(const ContainerSpec &container)
 {
     std::string text;
@@ -24,6 +26,8 @@ Result<RuntimeKind> runtimeKind(const std::string &name)
 {
     if (name == "slipway-engine")
         return RuntimeKind::Engine;
+    if (name == metricsAdapter)
+        return RuntimeKind::Program;
     if (name == "simulated")
         return RuntimeKind::Simulated;
     if (name == "process")
@@ -32,7 +36,7 @@ Result<RuntimeKind> runtimeKind(const std::string &name)
         return RuntimeKind::Podman;
     return fail(ErrorCode::InvalidArgument,
                 "there is no runtime '" + name
-                    + "'; there are slipway-engine, simulated, process and podman");
+                    + "'; there are slipway-engine, slipway-metrics-adapter, simulated, process and podman");
 }
 
 constexpr const char *processHint
@@ -82,6 +86,8 @@ Result<ImageTable> ImageTable::parse(const std::string &yaml, RuntimesAllowed al
                 return fail(kind.error().code,
                             "line " + std::to_string(item.Mark().line + 1) + ": " + kind.error().message);
             rule.choice.kind = *kind;
+            if (*kind == RuntimeKind::Program)
+                rule.choice.program = item["runtime"].as<std::string>();
             if (item["command"])
                 rule.command = std::regex(item["command"].as<std::string>());
             rule.choice.standIn = item["stand_in"].as<std::string>("");

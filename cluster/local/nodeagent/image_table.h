@@ -10,7 +10,13 @@
 
 namespace cluster::local {
 
-enum class RuntimeKind { Engine, Simulated, Process, Podman };
+enum class RuntimeKind {
+    Engine,
+    Program, ///< another one of ours, see RuntimeChoice::program
+    Simulated,
+    Process,
+    Podman,
+};
 
 /// What the user allows to run on this machine.
 struct RuntimesAllowed
@@ -24,6 +30,7 @@ struct RuntimeChoice
     RuntimeKind kind = RuntimeKind::Simulated;
     std::string standIn; ///< for the annotation, with {model} still in it; empty: nothing stands in
     std::vector<std::string> entrypoint;
+    std::string program = {}; ///< "slipway-metrics-adapter": its file in the folder of our programs
 };
 
 /// resources/catalog/images.yaml: which runtime plays an image with a command. Never changes once read;

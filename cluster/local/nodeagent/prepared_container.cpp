@@ -145,6 +145,20 @@ Status addEngine(const AgentContext &context, const PreparationInput &input, con
     return {};
 }
 
+/// Another program of ours in place of the image's own, with the same arguments.
+void addProgram(const AgentContext &context, const PreparationInput &input, const Environment &environment,
+                PreparedContainer &container)
+{
+    const ContainerSpec &spec = input.pod->containers[input.container];
+    container.launch.arguments = {(context.engineProgram.parent_path() / input.choice.program).string()};
+    const std::vector<std::string> command = expanded(spec.command, environment);
+    for (std::size_t i = 1; i < command.size(); ++i)
+        container.launch.arguments.push_back(command[i]);
+    for (const std::string &argument : expanded(spec.args, environment))
+        container.launch.arguments.push_back(argument);
+    container.standIn = input.choice.standIn;
+}
+
 /// A file that programs may leave a last word in.
 fs::path messageFile(const PreparationInput &input)
 {
@@ -268,6 +282,8 @@ Result<PreparedContainer> prepareContainer(const AgentContext &context, const Pr
     if (input.choice.kind == RuntimeKind::Engine) {
         if (auto added = addEngine(context, input, environment, container); !added)
             return tl::unexpected(added.error());
+    } else if (input.choice.kind == RuntimeKind::Program) {
+        addProgram(context, input, environment, container);
     } else if (input.choice.kind == RuntimeKind::Podman) {
         if (auto added = addPodman(context, input, *mounts, environment, container); !added)
             return tl::unexpected(added.error());

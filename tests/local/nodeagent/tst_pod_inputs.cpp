@@ -140,6 +140,7 @@ private slots:
         QTest::addColumn<int>("kind");
         const int engine = static_cast<int>(RuntimeKind::Engine),
                   simulated = static_cast<int>(RuntimeKind::Simulated),
+                  program = static_cast<int>(RuntimeKind::Program),
                   process = static_cast<int>(RuntimeKind::Process);
         QTest::newRow("own") << "slipway/engine:latest"
                              << "" << engine;
@@ -152,6 +153,9 @@ private slots:
                                     << "" << engine;
         QTest::newRow("pause") << "registry.k8s.io/pause:3.10"
                                << "" << simulated;
+        QTest::newRow("metrics adapter")
+            << "gcr.io/gke-release/custom-metrics-stackdriver-adapter:v0.16.9-gke.0"
+            << "/adapter --use-new-resource-model=true" << program;
         QTest::newRow("shell") << "busybox"
                                << "echo" << process;
         QTest::newRow("unknown with a command") << "example.com/a/b:c"
