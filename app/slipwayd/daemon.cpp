@@ -7,9 +7,11 @@
 #include "cluster/local/daemon/daemon_state.h"
 #include "cluster/local/files/whole_files.h"
 #include "cluster/local/gcp/gcp_server.h"
+#include "cluster/local/gcp/pod_identities.h"
 #include "cluster/local/metrics/managed_prometheus.h"
 #include "cluster/local/metrics/prometheus_program.h"
 
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -148,6 +150,17 @@ Status runDaemon(const Options &options)
     surroundings.scaler = [&google](const std::string &clusterId, auto pools, const auto &cancel) {
         return google->scaler(clusterId, std::move(pools), cancel);
     };
+    surroundings.podIdentities = [&google]() -> local::PodIdentities & { return google->podIdentities(); };
+    std::atomic<unsigned short> port = 0; // set before any cluster starts
+    surroundings.googleVariables = [&port, bundle = options.paths.caBundle().string()] {
+        const std::string url = "https://127.0.0.1:" + std::to_string(port);
+        return std::vector<std::pair<std::string, std::string>>{
+            {"SLIPWAY_GOOGLE_URL", url},
+            {"SLIPWAY_GOOGLE_CA_FILE", bundle},
+            {"CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", bundle},
+            {"CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", url + "/storage/storage/v1/"},
+            {"CLOUDSDK_API_ENDPOINT_OVERRIDES_MONITORING", url + "/monitoring/"}};
+    };
     surroundings.bucketObjects = [&google]() -> local::BucketObjects & { return google->bucketObjects(); };
     local::LocalClusters clusters(std::move(surroundings), options.paths.clusters());
     local::GcpOptions setup;
@@ -192,6 +205,7 @@ Status runDaemon(const Options &options)
     if (!opened)
         return tl::unexpected(opened.error());
     listener = std::move(*opened);
+    port = listener->port();
     if (Status told = local::writeDaemonState(options.paths, {::getpid(), listener->port(), SLIPWAY_VERSION});
         !told)
         return told;

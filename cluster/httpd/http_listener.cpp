@@ -33,6 +33,14 @@ tl::unexpected<Error> cannotListen(const std::string &where, const boost::system
                     + (isTaken ? std::string("another program does") : error.message()));
 }
 
+ConnectionEnds endsOf(const Tcp::endpoint &local, const Tcp::endpoint &remote)
+{
+    if (!local.address().is_v4() || !remote.address().is_v4())
+        return {};
+    return {local.address().to_v4().to_uint(), remote.address().to_v4().to_uint(), local.port(),
+            remote.port()};
+}
+
 /// A socket file that nobody listens on any more is removed.
 Status clearStaleSocket(asio::io_context &io, const std::string &path)
 {
@@ -185,6 +193,11 @@ void HttpListener::Private::accepted(const boost::system::error_code &error, Tcp
     socket.set_option(Tcp::no_delay(true), ignored);
     const auto endpoint = socket.local_endpoint(ignored);
     const auto remote = socket.remote_endpoint(ignored);
+    if (options->admits && !options->admits(endsOf(endpoint, remote))) {
+        socket.close(ignored);
+        accept();
+        return;
+    }
     Peer peer{{}, endpoint.address().to_string(), endpoint.port(), remote.address().to_string()};
     if (!tls) {
         startSession(streamOf(std::move(socket)), std::move(peer));

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -37,6 +38,13 @@ struct ListenerLimits
     std::chrono::milliseconds writeTimeout{60000}; ///< without any progress; then closed
 };
 
+/// The two ends of a TCP connection over IPv4, in the byte order of numbers; zero where it is another kind.
+struct ConnectionEnds
+{
+    std::uint32_t local = 0, remote = 0; ///< addresses
+    std::uint16_t localPort = 0, remotePort = 0;
+};
+
 struct ListenerOptions
 {
     std::string address = "127.0.0.1";
@@ -45,6 +53,8 @@ struct ListenerOptions
     std::optional<TlsIdentity> tls;
     ListenerLimits limits;
     std::string serverName = "slipway"; ///< of the Server header
+    /// Asked for each connection, before anything is read; false closes it. Empty: all are taken.
+    std::function<bool(const ConnectionEnds &)> admits = {};
     /// Asked when the header of a request with a body is there (method, path, query, headers are set): a sink
     /// for the body, or nullptr, which keeps it in memory and under maxBodyBytes. On the io thread. Bodies
     /// for a sink may be of any size and take any time, as long as bytes come within bodyTimeout.

@@ -20,6 +20,8 @@ set(rows
     "^cluster/local/lws/"               "^[<\"](cluster/(openai|modelstore|observe)/|cluster/local/(gcp|nodes/[^j]|nodeagent|kubelet|network|tpuwebhook|clusters|daemon|metrics|storage)|cluster/local/controlplane/[^c]|curl/|yaml|spdlog)"
     "^cluster/local/lws/(typed|utc|restart|group_(pod|tpu|state)|lws_(keys|spec|defaults|validation|revision|objects|rollout|status|admission))"
                                         "^[<\"](cluster/(kube|net|httpd)/|boost/)"
+    "^cluster/local/metricsapi/"        "^[<\"](cluster/(openai|modelstore|observe)/|cluster/local/(gcp|nodes|nodeagent|network|controlplane|clusters|daemon|metrics|storage|metadataserver)/|cluster/local/kubelet/[^l]|curl/|yaml)"
+    "^cluster/local/metadataserver/"    "^[<\"](cluster/(openai|modelstore|observe|net)/|cluster/local/(nodes|kubelet|controlplane|clusters|daemon|metrics|metricsapi|storage)/|cluster/local/gcp/([^p]|p[^o])|cluster/local/nodeagent/[^p]|curl/|yaml)"
     "^cluster/kube/"                    "^[<\"](cluster/(openai|modelstore|observe|httpd|local)/|curl/|boost/)"
     "^cluster/local/nodeagent/"         "^[<\"](cluster/(openai|modelstore|observe|httpd|net)/|cluster/local/(gcp|nodes|kubelet|network|controlplane|clusters)/)"
     "^cluster/local/nodeagent/init/"    "^[<\"](cluster/(base|kube|net)/|cluster/local/nodeagent/[a-z_]+\\.h|nlohmann|spdlog|boost|yaml)"

@@ -11,6 +11,8 @@ set(cases
     cluster/local/lws/a.cpp "\"cluster/local/controlplane/api_access.h\""
     cluster/local/admission/a.cpp "\"cluster/local/tpuwebhook/pod_mutation.h\""
     cluster/local/nodes/a.cpp "\"cluster/local/gcp/cluster_host.h\""
+    cluster/local/metricsapi/a.cpp "\"cluster/local/gcp/gcp_server.h\""
+    cluster/local/metadataserver/a.cpp "\"cluster/local/gcp/iam_policy.h\""
     cluster/net/a.h      "<QString>"
     cluster/net/a.h      "\"engine/protocol/messages.h\""
     cluster/base/a.h     "\"cluster/net/http_client.h\""

@@ -23,8 +23,12 @@ void ClusterParts::Private::startStorage()
     const auto logged = [this](const std::string &text) { log(text); };
     if (surroundings.bucketObjects) {
         BucketFoldersOptions options{
-            folder / "buckets", [this] { return hasBucketDriver.load(); }, {}, logged};
-        options.interval = std::chrono::seconds(1);
+            .folder = folder / "buckets",
+            .isDriverOn = [this] { return hasBucketDriver.load(); },
+            .interval = std::chrono::seconds(1),
+            .log = logged,
+            .mayList
+            = [this](const std::string &bucket, const std::string &uid) { return mayList(bucket, uid); }};
         buckets = std::make_shared<BucketFolders>(surroundings.bucketObjects(), std::move(options));
     }
     if (Status made = makeStorageObjects(client, hasBucketDriver); !made)
@@ -32,6 +36,22 @@ void ClusterParts::Private::startStorage()
     const std::string &zone = spec.zones.empty() ? spec.location : spec.zones.front();
     disks = std::make_unique<DiskProvisioner>(
         client, DiskProvisionerOptions{folder / "disks", {spec.project, zone}, logged});
+}
+
+/// GCS FUSE reads as the pod, and only where that has Workload Identity.
+Status ClusterParts::Private::mayList(const std::string &bucket, const std::string &uid) const
+{
+    if (!metadata)
+        return {};
+    const auto identity = metadata->identityOf(uid);
+    if (!identity)
+        return fail(ErrorCode::Unauthenticated, identity.error().message);
+    if (identity->workloadPool.empty())
+        return fail(ErrorCode::FailedPrecondition,
+                    "Workload Identity Federation is not enabled on node. Please make sure this is enabled "
+                    "on both cluster and node pool level "
+                    "(https://cloud.google.com/kubernetes-engine/docs/how-to/workload-identity)");
+    return surroundings.podIdentities().mayList(*identity, bucket);
 }
 
 void ClusterParts::Private::collectMetrics()
@@ -67,6 +87,9 @@ void ClusterParts::Private::registerForRay()
 
 Status ClusterParts::Private::startOnIo()
 {
+    if (surroundings.podIdentities)
+        metadata = std::make_shared<MetadataServer>(surroundings.io, metadataOptions(), client,
+                                                    surroundings.podIdentities());
     agent = std::make_unique<NodeAgent>(surroundings.io, client, agentOptions());
     if (Status started = agent->start(); !started)
         return started;
@@ -157,6 +180,7 @@ void ClusterParts::stop()
     onIo(d->surroundings.io, [this] { d->agent.reset(); });
     d->disks.reset();
     d->buckets.reset();
+    onIo(d->surroundings.io, [this] { d->metadata.reset(); }); // the buckets asked it
     d->serviceEvents.reset();
     d->nodes.reset();
     d->watch.reset();
@@ -168,6 +192,12 @@ void ClusterParts::setBucketDriver(bool isOn)
         return;
     if (Status made = makeStorageObjects(d->client, true); !made)
         d->log("the CSIDriver of GCS FUSE is missing: " + made.error().message);
+}
+
+void ClusterParts::setWorkloadPool(const std::string &pool)
+{
+    const std::scoped_lock lock(d->poolMutex);
+    d->workloadPool = pool;
 }
 
 void ClusterParts::watchForRay(std::function<void()> onNeeded)

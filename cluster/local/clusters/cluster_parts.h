@@ -27,6 +27,7 @@ public:
     NodePools &nodePools();
     Status apply(const HostFault &fault);
     void setBucketDriver(bool isOn); ///< the add-on GcsFuseCsiDriver
+    void setWorkloadPool(const std::string &pool); ///< for pods on pools with GKE_METADATA
 
     /// Pods that run or are to run, or a CronJob that will make some; also if nobody can say. Asks the API.
     [[nodiscard]] bool hasUserWork();

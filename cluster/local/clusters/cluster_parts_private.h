@@ -8,6 +8,7 @@
 #include "cluster/local/clusters/service_events.h"
 #include "cluster/local/kubelet/kubelet_server.h"
 #include "cluster/local/kubelet/metrics_api.h"
+#include "cluster/local/metadataserver/metadata_server.h"
 #include "cluster/local/metrics/managed_prometheus.h"
 #include "cluster/local/network/egress_proxy.h"
 #include "cluster/local/network/service_ports.h"
@@ -21,6 +22,7 @@
 #include "cluster/local/tpuwebhook/tpu_webhook.h"
 
 #include <atomic>
+#include <mutex>
 
 namespace cluster::local {
 
@@ -30,7 +32,7 @@ struct ClusterParts::Private
             AddressPlan p, ControlPlaneEndpoint e)
         : surroundings(s), folder(std::move(dir)), spec(clusterSpec), plan(p), endpoint(std::move(e)),
           client(http, {endpoint.url, endpoint.caFile.string(), endpoint.adminToken, {}, {}, "slipwayd"}),
-          services(plan), hasBucketDriver(spec.gcsFuse)
+          services(plan), hasBucketDriver(spec.gcsFuse), workloadPool(spec.workloadPool)
     {
     }
 
@@ -38,12 +40,14 @@ struct ClusterParts::Private
     [[nodiscard]] Result<KubeletServerOptions> kubeletOptions() const;
     [[nodiscard]] Result<MetricsApiOptions> metricsOptions() const;
     [[nodiscard]] Result<TpuWebhookOptions> tpuWebhookOptions() const;
+    [[nodiscard]] MetadataServerOptions metadataOptions() const;
     [[nodiscard]] NodeAgentOptions agentOptions() const;
     [[nodiscard]] NodesCluster nodesCluster() const;
     [[nodiscard]] NodePoolsOptions poolsOptions();
     [[nodiscard]] AutoscalerOptions autoscalerOptions() const;
     void collectMetrics();
     void startStorage();
+    [[nodiscard]] Status mayList(const std::string &bucket, const std::string &uid) const;
     [[nodiscard]] Status listenForRay();
     void registerForRay();
     void log(const std::string &text) const { surroundings.log(spec.name, text); }
@@ -57,11 +61,14 @@ struct ClusterParts::Private
     KubeClient client;
     ServiceTable services;
     std::atomic<bool> hasBucketDriver;
+    mutable std::mutex poolMutex;
+    std::string workloadPool; ///< guarded by it
     std::shared_ptr<BucketFolders> buckets;
     std::unique_ptr<DiskProvisioner> disks;
     std::unique_ptr<ServiceWatch> watch;
     std::unique_ptr<NodeDirectory> nodes;
-    std::unique_ptr<NodeAgent> agent; // this and the next five on the io_context
+    std::shared_ptr<MetadataServer> metadata; // null: pods have none
+    std::unique_ptr<NodeAgent> agent; // this, the one above and the next five on the io_context
     std::unique_ptr<KubeletServer> kubelet;
     std::unique_ptr<MetricsApi> metrics;
     std::unique_ptr<TpuWebhook> tpuWebhook; // of the Ray operator add-on, else null

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 namespace cluster::local {
 
@@ -87,6 +88,27 @@ Result<TpuWebhookOptions> ClusterParts::Private::tpuWebhookOptions() const
                              .log = [this](const std::string &text) { log(text); }};
 }
 
+MetadataServerOptions ClusterParts::Private::metadataOptions() const
+{
+    return MetadataServerOptions{.plan = plan,
+                                 .project = spec.project,
+                                 .location = spec.location,
+                                 .cluster = spec.name,
+                                 .clusterUid = spec.id,
+                                 .workloadPool =
+                                     [this] {
+                                         const std::scoped_lock lock(poolMutex);
+                                         return workloadPool;
+                                     },
+                                 .node = [this](const std::string &name) { return nodes->object(name); },
+                                 .variables =
+                                     [this] {
+                                         return surroundings.googleVariables
+                                             ? surroundings.googleVariables()
+                                             : std::vector<std::pair<std::string, std::string>>();
+                                     }};
+}
+
 NodeAgentOptions ClusterParts::Private::agentOptions() const
 {
     NodeAgentOptions options;
@@ -110,6 +132,7 @@ NodeAgentOptions ClusterParts::Private::agentOptions() const
         return disks / name;
     };
     options.buckets = buckets;
+    options.metadata = metadata;
     return options;
 }
 
@@ -119,7 +142,6 @@ NodesCluster ClusterParts::Private::nodesCluster() const
     cluster.project = spec.project;
     cluster.name = spec.name;
     cluster.version = spec.version;
-    cluster.usesWorkloadIdentity = !spec.workloadPool.empty();
     // A zone is its region and a letter.
     const std::string &zone = spec.zones.empty() ? spec.location : spec.zones.front();
     cluster.region = zone.substr(0, zone.rfind('-'));

@@ -13,7 +13,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PoolSpec, name, machineType, zon
                                                 minNodes, maxNodes, isAutoCreated, isAutopilot, computeClass,
                                                 reservationName, acceleratorNetworkProfile, labels, taints,
                                                 imageType, diskType, diskGb, maxPodsPerNode, localSsdCount,
-                                                version)
+                                                hidesMachine, version)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ClusterSpec, id, project, location, name, zones, version,
                                                 autopilot, rayOperator, gcsFuse, horizontalPodAutoscaling,
                                                 httpLoadBalancing, dataplaneV2, managedPrometheus,

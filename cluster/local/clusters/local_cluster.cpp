@@ -58,8 +58,10 @@ Status LocalCluster::update(const ClusterSpec &spec)
         if (Status kept = d->keep(std::move(changed)); !kept)
             return kept;
         const auto parts = d->runningParts();
-        if (parts)
+        if (parts) {
             parts->setBucketDriver(spec.gcsFuse);
+            parts->setWorkloadPool(spec.workloadPool);
+        }
         if (!parts || !needsRestart)
             return {}; // one that sleeps or failed has it when it starts
         onIo(d->surroundings.io, [this] { d->front->hold(); });

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace boost::asio {
@@ -19,6 +20,7 @@ namespace cluster::local {
 
 class BucketObjects;
 class ManagedPrometheus;
+class PodIdentities;
 
 /// What all clusters of the local target share.
 struct LocalClusterSurroundings
@@ -34,6 +36,10 @@ struct LocalClusterSurroundings
     std::filesystem::path models; ///< GGUF files for the stand-ins
     /// What pods see of Cloud Storage through GCS FUSE; empty: nothing.
     std::function<BucketObjects &()> bucketObjects;
+    /// Who pods are for Google; empty: they have no metadata server.
+    std::function<PodIdentities &()> podIdentities;
+    /// What pods are told of Google's services on this machine, as variables.
+    std::function<std::vector<std::pair<std::string, std::string>>()> googleVariables;
     /// How the autoscaler of a cluster (ClusterSpec::id) changes the pools that it has; must be set.
     std::function<std::unique_ptr<PoolScaler>(const std::string &clusterId,
                                               std::function<std::vector<PoolSpec>()> pools,

@@ -85,6 +85,12 @@ nlohmann::json NodeDirectory::objects() const
     return nodes;
 }
 
+nlohmann::json NodeDirectory::object(const std::string &name) const
+{
+    const KubeObject node = d->informer->find({}, name);
+    return node ? *node : nlohmann::json();
+}
+
 std::size_t NodeDirectory::size() const
 {
     const std::scoped_lock lock(d->mutex);

@@ -24,6 +24,8 @@ public:
 
     [[nodiscard]] std::optional<std::string> nodeAt(Ipv4 address) const;
     [[nodiscard]] nlohmann::json objects() const; ///< the Nodes, without their spec
+    [[nodiscard]] nlohmann::json
+    object(const std::string &name) const; ///< one of them; null where there is none
     [[nodiscard]] std::size_t size() const;
     [[nodiscard]] std::size_t readyCount() const;
 

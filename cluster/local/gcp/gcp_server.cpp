@@ -1,6 +1,7 @@
 #include "cluster/local/gcp/gcp_server.h"
 
 #include "cluster/local/gcp/automatic_pools.h"
+#include "cluster/local/gcp/caller_gate.h"
 #include "cluster/local/gcp/container_service.h"
 #include "cluster/local/gcp/fault_service.h"
 #include "cluster/local/gcp/google_services.h"
@@ -8,6 +9,7 @@
 #include "cluster/local/gcp/quotas.h"
 #include "cluster/local/gcp/request_gate.h"
 #include "cluster/local/gcp/storage_service.h"
+#include "cluster/local/gcp/workload_identity.h"
 
 #include <atomic>
 #include <boost/asio/post.hpp>
@@ -74,7 +76,10 @@ public:
     Faults faults;
     Quotas quotas;
     GcpContext context;
+    AccessTokens tokens;
+    WorkloadIdentity identities;
     RequestGate gate;
+    CallerGate callers;
     std::map<std::string, std::unique_ptr<GcpService>> services;
     ContainerService *container = nullptr;
     std::unique_ptr<HostFaults> hostFaults;
@@ -94,7 +99,8 @@ GcpServer::Private::Private(GcpOptions options, std::unique_ptr<Documents> store
               options.projectNumber,
               options.bucketsDir,
               options.metrics},
-      gate(faults, options.token), workers(static_cast<std::size_t>(std::max(1, options.workers)))
+      identities(context, tokens), gate(faults, tokens, context.now, options.token), callers(context),
+      workers(static_cast<std::size_t>(std::max(1, options.workers)))
 {
     auto made = std::make_unique<ContainerService>(context, clusterHost);
     container = made.get();
@@ -145,9 +151,14 @@ void GcpServer::Private::answer(const std::shared_ptr<ServerExchange> &exchange,
 {
     const ServerRequest &request = exchange->request();
     auto verdict = gate.judge(request, prefixOf(request));
-    const auto proceed = [this, exchange, &service, refusal = std::move(verdict.refusal)] {
-        if (refusal)
-            exchange->reply(service.errorFor(*refusal));
+    CallerGate::Verdict limits{std::move(verdict.refusal), {}};
+    if (!limits.refusal && verdict.caller)
+        limits = callers.judge(*verdict.caller, prefixOf(request), request, pathOf(request));
+    const auto proceed = [this, exchange, &service, limits = std::move(limits)] {
+        if (limits.refusal)
+            exchange->reply(service.errorFor(*limits.refusal));
+        else if (limits.answer)
+            exchange->reply(*limits.answer);
         else
             serve(exchange, service);
     };
@@ -204,8 +215,13 @@ bool GcpServer::takes(const ServerRequest &request) const
 std::shared_ptr<BodySink> GcpServer::openSink(const ServerRequest &request) const
 {
     GcpService *service = d->serviceOf(request);
-    if (!service || d->isStopped || !d->gate.hasToken(request))
+    if (!service || d->isStopped)
         return nullptr;
+    if (!d->gate.hasToken(request)) {
+        const auto caller = d->gate.callerOf(request);
+        if (!caller || d->callers.judge(*caller, prefixOf(request), request, pathOf(request)).refusal)
+            return nullptr;
+    }
     return service->openSink(request, pathOf(request));
 }
 
@@ -237,6 +253,11 @@ std::unique_ptr<PoolScaler> GcpServer::scaler(const std::string &clusterId,
 BucketObjects &GcpServer::bucketObjects()
 {
     return dynamic_cast<StorageService &>(*d->services.at("storage")).files();
+}
+
+PodIdentities &GcpServer::podIdentities()
+{
+    return d->identities;
 }
 
 GcpContext &GcpServer::context()

@@ -16,6 +16,7 @@ namespace cluster::local {
 class BucketObjects;
 class ClusterHost;
 class MetricStore;
+class PodIdentities;
 class PoolScaler;
 struct GcpContext;
 struct PoolSpec;
@@ -68,6 +69,9 @@ public:
 
     /// Cloud Storage's objects for who shows them as files. Lives as long as this.
     [[nodiscard]] BucketObjects &bucketObjects();
+
+    /// Who pods are for these services. Lives as long as this.
+    [[nodiscard]] PodIdentities &podIdentities();
 
     [[nodiscard]] GcpContext &context();
 

@@ -115,6 +115,9 @@ void readConfig(const json &config, PoolRequest &request)
             spec.taints.push_back({key, text(taint, "value"), effectOf(text(taint, "effect"))});
     }
     spec.computeClass = text(config, "computeClass");
+    // Where the cluster has Workload Identity a new pool is given one, see addConfigDefaults().
+    const std::string mode = text(member(config, "workloadMetadataConfig"), "mode");
+    spec.hidesMachine = mode == "GKE_METADATA";
     readAccelerators(config, request);
     readProvisioning(config, request);
 }

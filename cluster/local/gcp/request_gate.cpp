@@ -42,11 +42,9 @@ std::optional<GoogleError> RequestGate::checkToken(const ServerRequest &request,
     const auto header = request.header("authorization");
     if (!header || header->empty())
         return unauthenticated(kNoToken, "CREDENTIALS_MISSING");
-    std::string_view given = *header;
-    if (!given.starts_with(kBearer))
+    if (!header->starts_with(kBearer))
         return unauthenticated(kWrongToken, "ACCESS_TOKEN_TYPE_UNSUPPORTED");
-    given.remove_prefix(kBearer.size());
-    if (given.size() != m_token.size() || CRYPTO_memcmp(given.data(), m_token.data(), m_token.size()) != 0)
+    if (!hasToken(request) && !callerOf(request))
         return unauthenticated(kWrongToken, "ACCESS_TOKEN_EXPIRED");
     if (context.service != kOwnService && m_faults.strike(FaultKind::TokenExpiry, context))
         return unauthenticated(kWrongToken, "ACCESS_TOKEN_EXPIRED");
@@ -61,6 +59,14 @@ bool RequestGate::hasToken(const ServerRequest &request) const
         && CRYPTO_memcmp(given->data(), wanted.data(), wanted.size()) == 0;
 }
 
+std::optional<Caller> RequestGate::callerOf(const ServerRequest &request) const
+{
+    const std::string_view given = request.header("authorization").value_or("");
+    if (!given.starts_with(kBearer))
+        return std::nullopt;
+    return m_tokens.find(std::string(given.substr(kBearer.size())), m_now());
+}
+
 RequestGate::Verdict RequestGate::judge(const ServerRequest &request, const std::string &service)
 {
     FaultContext context;
@@ -70,6 +76,7 @@ RequestGate::Verdict RequestGate::judge(const ServerRequest &request, const std:
     context.location = locationOfPath(request.segments);
     Verdict verdict;
     verdict.refusal = checkToken(request, context);
+    verdict.caller = callerOf(request);
     // Whoever orders faults must be able to take them back.
     if (verdict.refusal || service == kOwnService)
         return verdict;

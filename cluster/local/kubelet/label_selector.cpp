@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace cluster::local {
@@ -17,7 +18,7 @@ public:
         LabelSelector selector;
         skipBlanks();
         while (!m_rest.empty()) {
-            LabelSelector::Requirement requirement;
+            SelectorRequirement requirement;
             if (!readRequirement(requirement))
                 return fail(ErrorCode::InvalidArgument,
                             "not a label selector, at '" + std::string(m_rest.substr(0, 100)) + "'");
@@ -33,7 +34,7 @@ public:
     }
 
 private:
-    using Operator = LabelSelector::Operator;
+    using Operator = SelectorOperator;
 
     void skipBlanks()
     {
@@ -73,7 +74,23 @@ private:
         return take(")");
     }
 
-    bool readRequirement(LabelSelector::Requirement &requirement)
+    bool readComparison(SelectorRequirement &requirement)
+    {
+        if (take("!="))
+            requirement.op = Operator::NotEquals;
+        else if (take("==") || take("="))
+            requirement.op = Operator::Equals;
+        else if (take(">"))
+            requirement.op = Operator::GreaterThan;
+        else if (take("<"))
+            requirement.op = Operator::LessThan;
+        else
+            return false;
+        requirement.values.insert(word());
+        return true;
+    }
+
+    bool readRequirement(SelectorRequirement &requirement)
     {
         const bool isNegated = take("!");
         requirement.key = word();
@@ -82,16 +99,8 @@ private:
         requirement.op = isNegated ? Operator::DoesNotExist : Operator::Exists;
         if (isNegated || m_rest.empty() || m_rest.front() == ',')
             return true;
-        if (take("!=")) {
-            requirement.op = Operator::NotIn;
-            requirement.values.insert(word());
+        if (readComparison(requirement))
             return true;
-        }
-        if (take("==") || take("=")) {
-            requirement.op = Operator::In;
-            requirement.values.insert(word());
-            return true;
-        }
         const std::string op = word();
         requirement.op = op == "in" ? Operator::In : Operator::NotIn;
         return (op == "in" || op == "notin") && readSet(requirement.values);
@@ -105,25 +114,52 @@ Result<LabelSelector> LabelSelector::parse(std::string_view text)
     return LabelSelectorParser(text).parse();
 }
 
+namespace {
+
+/// Both are whole numbers, and the label's is greater (or less).
+bool compares(const std::string &label, const SelectorRequirement &requirement)
+{
+    std::int64_t left = 0, right = 0;
+    const std::string &wanted = *requirement.values.begin();
+    const auto isWhole = [](const std::string &text, std::int64_t &number) {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        return error == std::errc() && end == text.data() + text.size();
+    };
+    if (!isWhole(label, left) || !isWhole(wanted, right))
+        return false;
+    return requirement.op == SelectorOperator::GreaterThan ? left > right : left < right;
+}
+
+} // namespace
+
+bool isMet(const SelectorRequirement &requirement, const nlohmann::json &labels)
+{
+    const auto found = labels.is_object() ? labels.find(requirement.key) : labels.end();
+    const bool exists = labels.is_object() && found != labels.end() && found->is_string();
+    const bool isIn = exists && requirement.values.contains(found->get<std::string>());
+    switch (requirement.op) {
+    case SelectorOperator::Equals:
+    case SelectorOperator::In:
+        return isIn;
+    case SelectorOperator::NotEquals:
+    case SelectorOperator::NotIn:
+        return !isIn;
+    case SelectorOperator::Exists:
+        return exists;
+    case SelectorOperator::DoesNotExist:
+        return !exists;
+    case SelectorOperator::GreaterThan:
+    case SelectorOperator::LessThan:
+        return exists && compares(found->get<std::string>(), requirement);
+    }
+    return false;
+}
+
 bool LabelSelector::selects(const nlohmann::json &labels) const
 {
     return std::all_of(
-        m_requirements.begin(), m_requirements.end(), [&labels](const Requirement &requirement) {
-            const auto found = labels.is_object() ? labels.find(requirement.key) : labels.end();
-            const bool exists = labels.is_object() && found != labels.end() && found->is_string();
-            const bool isIn = exists && requirement.values.contains(found->get<std::string>());
-            switch (requirement.op) {
-            case Operator::In:
-                return isIn;
-            case Operator::NotIn:
-                return !isIn;
-            case Operator::Exists:
-                return exists;
-            case Operator::DoesNotExist:
-                return !exists;
-            }
-            return false;
-        });
+        m_requirements.begin(), m_requirements.end(),
+        [&labels](const SelectorRequirement &requirement) { return isMet(requirement, labels); });
 }
 
 } // namespace cluster::local

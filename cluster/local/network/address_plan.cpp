@@ -36,6 +36,11 @@ Ipv4Range AddressPlan::services() const
     return {tenDot(201 + m_index), 16};
 }
 
+Ipv4Range AddressPlan::metadata() const
+{
+    return {tenDot(140 + m_index), 16};
+}
+
 Ipv4 AddressPlan::controlPlane() const
 {
     return Ipv4{nodes().first.value + 2};

@@ -32,13 +32,17 @@ public:
     [[nodiscard]] Ipv4Range pods() const; ///< 10.(16+8n).0.0/13: flat, not cut into a range per node
     [[nodiscard]] Ipv4Range services() const; ///< 10.(201+n).0.0/16: --service-cluster-ip-range
 
+    /// 10.(140+n).0.0/16: for each pod with processes an address of its metadata server. Only on this
+    /// machine: nothing in the API names them.
+    [[nodiscard]] Ipv4Range metadata() const;
+
     /// The apiserver's --advertise-address, and where servers inside of slipwayd that the cluster reaches as
     /// endpoints of a Service (metrics API, webhooks) listen. 10.(128+n).0.2; no node ever gets it.
     [[nodiscard]] Ipv4 controlPlane() const;
     /// ClusterIP of the Service `kubernetes` in `default`: the first of the service range.
     [[nodiscard]] Ipv4 kubernetesService() const;
 
-    [[nodiscard]] bool contains(Ipv4 address) const;
+    [[nodiscard]] bool contains(Ipv4 address) const; ///< of nodes, pods or services
 
 private:
     explicit AddressPlan(int index) : m_index(index) {}

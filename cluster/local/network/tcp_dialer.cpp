@@ -1,5 +1,6 @@
 #include "cluster/local/network/tcp_dialer.h"
 
+#include "cluster/base/low_port.h"
 #include "cluster/httpd/socket_streams.h"
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -71,8 +72,13 @@ void dial(const asio::any_io_executor &executor, DialTarget target, std::chrono:
         work->socket.close(ignored);
     });
     const tcp::endpoint endpoint(asio::ip::address_v4(target.address.value), target.port);
-    work->socket.async_connect(endpoint, [work, target](const ErrorCodeOfBoost &error) {
+    work->socket.async_connect(endpoint, [work, target, executor, timeout](const ErrorCodeOfBoost &error) {
         work->timer.cancel();
+        const std::uint16_t substitute = substituteOfLowPort(target.port);
+        if (error == asio::error::connection_refused && !work->isLate && substitute != 0) {
+            dial(executor, {target.address, substitute, target.from}, timeout, std::move(work->dialled));
+            return;
+        }
         if (error || work->isLate)
             work->dialled(tl::unexpected(dialError(target, work->isLate, error)));
         else

@@ -1,5 +1,6 @@
 #include "cluster/local/nodeagent/http_probe.h"
 
+#include "cluster/base/low_port.h"
 #include "cluster/local/nodeagent/environment.h"
 
 #include <algorithm>
@@ -97,10 +98,20 @@ public:
             finish({0, get() + "dial tcp: lookup " + m_request.host + ": no such host"});
             return;
         }
-        const asio::ip::tcp::endpoint endpoint(address, static_cast<std::uint16_t>(m_request.port));
+        connect({address, static_cast<std::uint16_t>(m_request.port)});
+    }
+
+    void connect(const asio::ip::tcp::endpoint &endpoint)
+    {
         m_socket->next_layer().async_connect(
-            endpoint, [self = shared_from_this(), socket = m_socket](error_code failure) {
-                if (failure)
+            endpoint, [self = shared_from_this(), socket = m_socket, endpoint](error_code failure) {
+                // Never again for the substitute: it is no low port.
+                const std::uint16_t substitute = substituteOfLowPort(endpoint.port());
+                if (failure == asio::error::connection_refused && substitute != 0 && self->m_done) {
+                    error_code ignored;
+                    socket->next_layer().close(ignored);
+                    self->connect({endpoint.address(), substitute});
+                } else if (failure)
                     self->finish(
                         {0,
                          self->get()

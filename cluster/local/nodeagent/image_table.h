@@ -24,7 +24,7 @@ struct RuntimeChoice
     RuntimeKind kind = RuntimeKind::Simulated;
     std::string standIn; ///< for the annotation, with {model} still in it; empty: nothing stands in
     std::vector<std::string> entrypoint;
-    std::string program; ///< of BuiltIn: its file's name, beside slipway-engine
+    std::string program = {}; ///< of BuiltIn: its file's name, beside slipway-engine
 };
 
 /// resources/catalog/images.yaml: which runtime plays an image with a command. Never changes once read;

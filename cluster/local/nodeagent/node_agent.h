@@ -22,6 +22,7 @@ class KubeClient;
 namespace cluster::local {
 
 class BucketVolumes;
+class PodMetadata;
 
 /// Gives the folder that plays a disk (PersistentVolume). Called on a pool thread;
 /// NotFound keeps the pod in ContainerCreating with a FailedMount event of that text.
@@ -55,6 +56,7 @@ struct NodeAgentOptions
     std::filesystem::path cgroups = "/sys/fs/cgroup";
     std::vector<std::filesystem::path> hostPaths; ///< hostPath volumes are allowed at and below these.
     std::shared_ptr<BucketVolumes> buckets; ///< null: volumes of GCS FUSE are refused as without the driver
+    std::shared_ptr<PodMetadata> metadata; ///< null: pods have no metadata server
     FolderOf diskFolder; ///< by the name of the disk, else of the PersistentVolume
 
     /// Lines of a hosts file for containers of a namespace: names of Services and pods. Called on the

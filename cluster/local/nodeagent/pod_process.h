@@ -2,6 +2,7 @@
 
 #include "cluster/local/nodeagent/claim_checkpoint.h"
 #include "cluster/local/nodeagent/container_runner.h"
+#include "cluster/local/nodeagent/pod_metadata.h"
 #include "cluster/local/nodeagent/pod_runner.h"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ struct PodRunner::Process
     std::vector<int> imageTries;
     VolumePaths volumes;
     std::vector<ClaimedDevice> devices;
+    PodMetadataAccess metadata;
     std::shared_ptr<std::map<std::string, ServiceToken>> tokens
         = std::make_shared<std::map<std::string, ServiceToken>>();
     std::string hosts; ///< as last written

@@ -186,6 +186,8 @@ void PodRunner::tearDown()
     m_record.isTornDown = true;
     if (m_process && m_context.options.buckets)
         m_context.options.buckets->release(m_pod->uid);
+    if (m_process && m_context.options.metadata)
+        m_context.options.metadata->close(m_pod->uid);
     if (!m_record.podIp.empty() && !m_pod->hostNetwork)
         m_context.addresses.giveBack(m_record.podIp);
 }

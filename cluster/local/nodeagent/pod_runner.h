@@ -51,6 +51,7 @@ private:
     [[nodiscard]] Time now() const { return std::chrono::system_clock::now(); }
     void perform(const PodAction &action);
     void prepareSandbox();
+    void openMetadata();
     void onPrerequisites(const Result<VolumePaths> &volumes,
                          const Result<std::vector<ClaimedDevice>> &devices);
     void useVolumes(const VolumePaths &volumes, const std::vector<ClaimedDevice> &devices);

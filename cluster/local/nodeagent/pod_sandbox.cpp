@@ -43,6 +43,7 @@ void PodRunner::prepareSandbox()
         }
         m_record.podIp = *address;
     }
+    openMetadata();
     const bool hasClaims = hasDeviceClaims(*m_pod);
     if (m_isSimulated && !hasClaims) {
         m_record.sandbox = SandboxState::Ready;
@@ -71,6 +72,17 @@ void PodRunner::prepareSandbox()
     });
 }
 
+/// A pod goes without a metadata server rather than not at all.
+void PodRunner::openMetadata()
+{
+    if (!m_process || !m_context.options.metadata)
+        return;
+    if (auto access = m_context.options.metadata->open(*m_pod))
+        m_process->metadata = std::move(*access);
+    else
+        podEvent(EventType::Warning, "MetadataServerMissing", access.error().message);
+}
+
 /// Where something failed: when it is tried again, a wait that doubles.
 void PodRunner::retrySandbox(const char *reason, const std::string &message)
 {
@@ -86,8 +98,9 @@ void PodRunner::updateHosts()
     if (!m_process || m_record.podIp.empty() || m_record.isTornDown)
         return;
     const auto &hostsOf = m_context.options.hostsOf;
-    std::string text = hostsText(*m_pod, localAddress(m_record.podIp),
-                                 hostsOf ? hostsOf(m_pod->nameSpace) : std::string());
+    std::string text
+        = hostsText(*m_pod, localAddress(m_record.podIp),
+                    (hostsOf ? hostsOf(m_pod->nameSpace) : std::string()) + m_process->metadata.hosts);
     if (text == m_process->hosts)
         return;
     std::error_code error;

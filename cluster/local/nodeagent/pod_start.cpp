@@ -36,6 +36,7 @@ PreparationInput PodRunner::preparation(std::size_t container) const
     if (m_process) {
         input.volumes = m_process->volumes;
         input.deviceVariables = deviceVariables(m_process->devices);
+        input.metadataVariables = m_process->metadata.variables;
     }
     input.podIp = m_record.podIp;
     input.hostIp = m_record.hostIp;

@@ -57,6 +57,8 @@ void addDefaults(const PreparationInput &input, const AgentContext &context, Env
         environment.emplace("TERM", "xterm");
     for (const auto &[name, value] : input.deviceVariables)
         environment[name] = value;
+    for (const auto &[name, value] : input.metadataVariables)
+        environment.emplace(name, value);
     // How what an agent left behind is found again.
     environment["SLIPWAY_AGENT"] = context.options.folder.string();
     environment["SLIPWAY_POD"] = input.pod->uid;
@@ -149,12 +151,16 @@ Status addEngine(const AgentContext &context, const PreparationInput &input, con
     return {};
 }
 
-/// A program of ours with the container's arguments; its command is of the image, which is not here.
+/// A program of ours in place of the image's own, which is the command's first word, with the same arguments.
 void addBuiltIn(const AgentContext &context, const PreparationInput &input, const Environment &environment,
                 PreparedContainer &container)
 {
+    const ContainerSpec &spec = input.pod->containers[input.container];
     container.launch.arguments = {(context.engineProgram.parent_path() / input.choice.program).string()};
-    for (const std::string &argument : expanded(input.pod->containers[input.container].args, environment))
+    const std::vector<std::string> command = expanded(spec.command, environment);
+    for (std::size_t i = 1; i < command.size(); ++i)
+        container.launch.arguments.push_back(command[i]);
+    for (const std::string &argument : expanded(spec.args, environment))
         container.launch.arguments.push_back(argument);
     container.standIn = input.choice.standIn;
 }

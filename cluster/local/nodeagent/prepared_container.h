@@ -28,6 +28,7 @@ struct PreparationInput
     RuntimeChoice choice;
     VolumePaths volumes;
     Environment deviceVariables; ///< of the pod's claims
+    std::vector<std::pair<std::string, std::string>> metadataVariables; ///< where the metadata server is
     std::string podIp, hostIp; ///< 10.a.b.c
     std::shared_ptr<const nlohmann::json> node;
     std::filesystem::path folder; ///< of the pod; etc/hosts is there

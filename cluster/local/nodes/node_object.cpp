@@ -238,7 +238,7 @@ Json nodeLabels(const NodesCluster &cluster, const PoolSpec &pool, const Machine
                 {"topology.kubernetes.io/zone", node.zone},
                 {"topology.gke.io/zone", node.zone},
                 {poolLabel, pool.name}};
-    if (cluster.usesWorkloadIdentity)
+    if (pool.hidesMachine)
         labels["iam.gke.io/gke-metadata-server-enabled"] = "true";
     addMachineLabels(pool, machine, labels);
     addAcceleratorLabels(pool, labels);

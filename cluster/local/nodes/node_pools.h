@@ -26,7 +26,6 @@ struct NodesCluster
     std::string region; ///< "europe-west4"
     std::string version; ///< of nodes whose pool names none: "1.34.1-gke.3084001"
     int kubeletPort = 10250; ///< of every node, on its own address
-    bool usesWorkloadIdentity = true; ///< label iam.gke.io/gke-metadata-server-enabled
 };
 
 /// Addresses of a node, as a plan of cluster/local/network gives them.

@@ -53,6 +53,7 @@ struct PoolSpec
     int diskGb = 100;
     int maxPodsPerNode = 110;
     int localSsdCount = 0; ///< as ephemeral storage, 375 GB each
+    bool hidesMachine = true; ///< workloadMetadataConfig GKE_METADATA: pods see GKE's metadata server
     std::string version; ///< "1.34.1-gke.3084001": of the kubelet
 
     friend bool operator==(const PoolSpec &, const PoolSpec &) = default;

@@ -82,6 +82,17 @@ Error driverError(const std::string &bucket, const Error &error)
         return {error.code,
                 "rpc error: code = NotFound desc = failed to get GCS bucket \"" + bucket
                     + "\": storage: bucket doesn't exist"};
+    if (error.code == ErrorCode::PermissionDenied)
+        return {error.code,
+                "rpc error: code = PermissionDenied desc = failed to get GCS bucket \"" + bucket
+                    + "\": googleapi: Error 403: " + error.message + ", forbidden"};
+    if (error.code
+        == ErrorCode::Unauthenticated) // the driver tries for a while to get a token, and says this
+        return {error.code,
+                "rpc error: code = Unauthenticated desc = failed to prepare storage service: storage service "
+                "manager failed to setup service: timed out waiting for the condition"};
+    if (error.code == ErrorCode::FailedPrecondition)
+        return {error.code, "rpc error: code = FailedPrecondition desc = " + error.message};
     const bool isFull = error.code == ErrorCode::ResourceExhausted;
     return {error.code,
             std::string("rpc error: code = ") + (isFull ? "ResourceExhausted" : "Internal")
@@ -118,6 +129,7 @@ public:
     /// \param uid  Its new user; empty: none. \param isNew  Set where it wasn't one before.
     Result<MirrorPointer> mirrorOf(const MirrorOptions &wanted, const std::string &uid, bool &isNew);
     Status sync(SharedMirror &shared);
+    Status mayList(const std::string &bucket, const std::string &uid);
     std::vector<MirrorPointer> of(const std::string &uid);
     void dropUnused();
 
@@ -126,6 +138,7 @@ public:
     std::mutex mutex; ///< of what follows, and of all users
     std::condition_variable_any changed;
     std::map<std::string, MirrorPointer> mirrors; ///< by keyOf()
+    std::map<std::string, std::set<std::string>> allowed; ///< buckets by the uids of pods
     std::jthread keeper; // last
 };
 
@@ -165,6 +178,25 @@ Result<MirrorPointer> BucketFolders::Private::mirrorOf(const MirrorOptions &want
     isNew = !uid.empty() && mirror->users.insert(uid).second;
     mirrors[key] = mirror;
     return mirror;
+}
+
+/// Asked until it has been said once: as the driver, which then lets a mount be.
+Status BucketFolders::Private::mayList(const std::string &bucket, const std::string &uid)
+{
+    if (!options.mayList)
+        return {};
+    {
+        const std::scoped_lock lock(mutex);
+        if (const auto found = allowed.find(uid); found != allowed.end() && found->second.contains(bucket))
+            return {};
+    }
+    const Status may = options.mayList(bucket, uid);
+    if (!may && options.log)
+        options.log("bucket " + bucket + " is not mounted: " + may.error().message);
+    const std::scoped_lock lock(mutex);
+    if (may)
+        allowed[uid].insert(bucket);
+    return may;
 }
 
 /// What pods had written when the last process was killed becomes objects now.
@@ -265,6 +297,8 @@ Result<fs::path> BucketFolders::mount(const BucketVolume &volume, const std::str
     const auto options = mirrorOptions(volume);
     if (!options)
         return tl::unexpected(options.error());
+    if (const Status allowed = d->mayList(volume.bucket, uid); !allowed)
+        return tl::unexpected(driverError(volume.bucket, allowed.error()));
     bool isNew = false;
     const auto mirror = d->mirrorOf(*options, uid, isNew);
     if (!mirror)
@@ -291,6 +325,7 @@ Status BucketFolders::flush(const std::string &uid)
 void BucketFolders::release(const std::string &uid)
 {
     const std::scoped_lock lock(d->mutex);
+    d->allowed.erase(uid);
     for (const auto &[key, mirror] : d->mirrors)
         mirror->users.erase(uid);
 }

@@ -16,6 +16,9 @@ struct BucketFoldersOptions
     std::function<bool()> isDriverOn;
     std::chrono::milliseconds interval{1000}; ///< between two looks at what has changed
     std::function<void(const std::string &)> log; ///< troubles; on any thread
+    /// Whether a pod may list a bucket: FailedPrecondition (its node has no Workload Identity),
+    /// Unauthenticated (it gets no token), PermissionDenied, NotFound. Empty: all may.
+    std::function<Status(const std::string &bucket, const std::string &uid)> mayList = {};
 };
 
 /// Buckets as folders for pods that mount them: a BucketMirror for each way in which one is mounted, looked

@@ -84,6 +84,12 @@ class Volumes:
 
     def buckets_are_folders(self):
         self.target.gcloud("storage", "buckets", "create", f"gs://{BUCKET}", "--location", "us-east5")
+        project = self.target.environment["CLOUDSDK_CORE_PROJECT"]
+        number = self.target.gcloud("projects", "describe", project, "--format", "value(projectNumber)").stdout.strip()
+        self.target.gcloud(
+            "storage", "buckets", "add-iam-policy-binding", f"gs://{BUCKET}", "--role", "roles/storage.objectUser",
+            f"--member=principal://iam.googleapis.com/projects/{number}/locations/global/workloadIdentityPools/"
+            f"{project}.svc.id.goog/subject/ns/default/sa/default")
         self.put("models/llama/config.json", "weights of llama\n")
         self.pod("stager", "cat /mnt/v/models/llama/config.json; mkdir /mnt/v/out; echo staged > /mnt/v/out/done",
                  BUCKET_VOLUME)
@@ -164,7 +170,8 @@ def main(bin_dir):
         target.start("--allow-processes")
         target.need_control_plane()
         target.gcloud("container", "clusters", "create", "c1", "--location", "us-east5-b", "--num-nodes", "1",
-                      "--machine-type", "e2-standard-4", "--addons", "GcsFuseCsiDriver")
+                      "--machine-type", "e2-standard-4", "--addons", "GcsFuseCsiDriver",
+                      "--workload-pool", target.environment["CLOUDSDK_CORE_PROJECT"] + ".svc.id.goog")
         volumes = Volumes(target)
         volumes.buckets_are_folders()
         volumes.debuggers_join_running_pods()

@@ -160,6 +160,9 @@ private slots:
             << "/manager" << builtIn;
         QTest::newRow("pause") << "registry.k8s.io/pause:3.10"
                                << "" << simulated;
+        QTest::newRow("metrics adapter")
+            << "gcr.io/gke-release/custom-metrics-stackdriver-adapter:v0.16.9-gke.0"
+            << "/adapter --use-new-resource-model=true" << builtIn;
         QTest::newRow("shell") << "busybox"
                                << "echo" << process;
         QTest::newRow("unknown with a command") << "example.com/a/b:c"

@@ -30,7 +30,7 @@ void AddressPlanTest::noTwoRangesOfAnyTwoClustersOverlap()
     for (int n = 0; n < AddressPlan::maxClusters; ++n) {
         const auto plan = AddressPlan::forCluster(n);
         QVERIFY(plan.has_value());
-        for (const Ipv4Range &range : {plan->nodes(), plan->pods(), plan->services()}) {
+        for (const Ipv4Range &range : {plan->nodes(), plan->pods(), plan->services(), plan->metadata()}) {
             QCOMPARE(range.first.value >> 24, 10U);
             QCOMPARE(range.first.value % range.size(), 0U);
             // 127.0.x.y has this machine's own: localhost, the system's resolver.
