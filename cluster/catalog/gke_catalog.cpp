@@ -196,6 +196,15 @@ std::optional<std::string> GkeCatalog::resolveVersion(const std::string &wanted,
     return newestOf(m_versions, wanted);
 }
 
+bool takesHyperdiskOnly(std::string_view machineType)
+{
+    constexpr std::array<std::string_view, 13> series{"tpu7x-", "a3-ultragpu-", "a4-", "a4x-", "c4-",
+                                                      "c4a-",   "c4d-",         "g4-", "h4d-", "m4-",
+                                                      "n4-",    "n4a-",         "n4d-"};
+    return std::any_of(series.begin(), series.end(),
+                       [&](std::string_view prefix) { return machineType.starts_with(prefix); });
+}
+
 std::optional<int> chipsOfTopology(std::string_view topology)
 {
     const auto sides = sidesOf(topology);

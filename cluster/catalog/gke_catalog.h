@@ -80,6 +80,9 @@ private:
     std::vector<TpuFamily> m_tpus;
 };
 
+/// Whether Compute Engine starts such machines from Hyperdisk alone: the fourth generation, and A3 Ultra.
+bool takesHyperdiskOnly(std::string_view machineType);
+
 /// The product of "4x4" or "2x2x4". Nothing for a text of another form, or with more than 100000 chips.
 std::optional<int> chipsOfTopology(std::string_view topology);
 

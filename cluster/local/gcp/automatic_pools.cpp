@@ -78,7 +78,9 @@ json poolJsonOf(const PoolSpec &pool)
                      {"maxNodeCount", pool.maxNodes / zones},
                      {"autoprovisioned", pool.isAutoCreated}}}};
     if (pool.isMultiHost)
-        result["placementPolicy"] = {{"tpuTopology", pool.tpuTopology}, {"type", "COMPACT"}};
+        result["placementPolicy"] = {{"tpuTopology", pool.tpuTopology}};
+    if (pool.provisioning == Provisioning::FlexStart)
+        result["management"] = {{"autoUpgrade", true}, {"autoRepair", false}};
     if (!pool.acceleratorNetworkProfile.empty())
         result["networkConfig"] = {{"acceleratorNetworkProfile", pool.acceleratorNetworkProfile}};
     return result;

@@ -1,5 +1,7 @@
 #include "cluster/local/gcp/cluster_json.h"
 
+#include "cluster/local/gcp/ip_space.h"
+#include "cluster/local/gcp/json_members.h"
 #include "cluster/local/gcp/wire_values.h"
 
 #include <algorithm>
@@ -11,13 +13,6 @@ using nlohmann::json;
 namespace {
 
 const char *const kStorageScope = "https://www.googleapis.com/auth/devstorage.read_only";
-
-const json &member(const json &object, const char *name)
-{
-    static const json nothing;
-    const auto found = object.find(name);
-    return found == object.end() ? nothing : *found;
-}
 
 void setIfMissing(json &object, const char *name, json value)
 {
@@ -31,9 +26,9 @@ bool isEnabled(const json &cluster, const char *section)
     return value.is_boolean() && value.get<bool>();
 }
 
-bool isAutopilot(const json &cluster)
+bool hasDataplaneV2(const json &cluster)
 {
-    return isEnabled(cluster, "autopilot");
+    return member(member(cluster, "networkConfig"), "datapathProvider") == "ADVANCED_DATAPATH";
 }
 
 void addNetworkDefaults(json &cluster, const ContainerNames &names, const std::string &region)
@@ -172,6 +167,11 @@ int asked(const json &pool)
 
 } // namespace
 
+bool isAutopilot(const json &cluster)
+{
+    return isEnabled(cluster, "autopilot");
+}
+
 bool isZone(const std::string &location)
 {
     return std::count(location.begin(), location.end(), '-') >= 2;
@@ -220,7 +220,7 @@ json newPoolJson(const json &asked, const PoolRequest &request, const ClusterRec
     pool["status"] = "PROVISIONING";
     pool["selfLink"] = clusterLink(record.key, names.projectId) + "/nodePools/" + spec.name;
     pool["maxPodsConstraint"] = {{"maxPodsPerNode", std::to_string(spec.maxPodsPerNode)}};
-    pool["podIpv4CidrSize"] = 24;
+    pool["podIpv4CidrSize"] = podRangeLength(spec.maxPodsPerNode);
     setIfMissing(pool, "autoscaling", json::object());
     setIfMissing(pool, "management", {{"autoUpgrade", true}, {"autoRepair", true}});
     setIfMissing(pool, "upgradeSettings", {{"maxSurge", 1}});
@@ -228,7 +228,7 @@ json newPoolJson(const json &asked, const PoolRequest &request, const ClusterRec
     setIfMissing(pool, "networkConfig", json::object());
     setIfMissing(pool["networkConfig"], "podIpv4CidrBlock",
                  record.wire.value("clusterIpv4Cidr", std::string("10.16.0.0/13")));
-    if (spec.isMultiHost && !request.requestedTopology.empty())
+    if (spec.isMultiHost && request.placementPolicy.empty())
         setIfMissing(pool["placementPolicy"], "type", "COMPACT");
     pool["instanceGroupUrls"] = json::array();
     for (const std::string &zone : spec.zones)
@@ -285,8 +285,7 @@ ClusterSpec clusterSpecOf(const ClusterRecord &record)
     spec.gcsFuse = isEnabled(addons, "gcsFuseCsiDriverConfig");
     spec.horizontalPodAutoscaling = !isDisabled("horizontalPodAutoscaling");
     spec.httpLoadBalancing = !isDisabled("httpLoadBalancing");
-    spec.dataplaneV2
-        = member(wire, "networkConfig").value("datapathProvider", std::string()) == "ADVANCED_DATAPATH";
+    spec.dataplaneV2 = hasDataplaneV2(wire);
     spec.managedPrometheus = isEnabled(member(wire, "monitoringConfig"), "managedPrometheusConfig");
     spec.nodeAutoProvisioning = member(wire, "autoscaling").value("enableNodeAutoprovisioning", false);
     spec.workloadPool = member(wire, "workloadIdentityConfig").is_object()
@@ -305,6 +304,7 @@ PoolSurroundings surroundingsOf(const json &cluster)
     surroundings.zones = cluster.at("locations").get<std::vector<std::string>>();
     surroundings.isAutopilot = isAutopilot(cluster);
     surroundings.workloadIdentity = cluster.contains("workloadIdentityConfig");
+    surroundings.dataplaneV2 = hasDataplaneV2(cluster);
     return surroundings;
 }
 

@@ -38,6 +38,7 @@ std::string clusterLink(const ClusterKey &key, const std::string &project);
 /// A map {key: {"enabled"|"disabled": …}} merged as GKE does it: only what is named changes.
 void mergeAddons(nlohmann::json &addons, const nlohmann::json &desired);
 
+bool isAutopilot(const nlohmann::json &cluster);
 bool isZone(const std::string &location); ///< "us-east5-b", not "us-east5"
 
 } // namespace cluster::local

@@ -1,9 +1,12 @@
 #include "cluster/local/gcp/cluster_methods.h"
 
 #include "cluster/local/gcp/gke_rules.h"
+#include "cluster/local/gcp/json_members.h"
+#include "cluster/local/gcp/pool_resources.h"
 #include "cluster/local/gcp/wire_values.h"
 
 #include <array>
+#include <set>
 
 namespace cluster::local {
 
@@ -28,18 +31,6 @@ constexpr std::array<std::pair<const char *, const char *>, 12> kReplaced{{
     {"desiredMasterAuthorizedNetworksConfig", "masterAuthorizedNetworksConfig"},
     {"desiredCostManagementConfig", "costManagementConfig"},
 }};
-
-std::string textOf(const json &object, const char *name)
-{
-    const auto found = object.find(name);
-    return found == object.end() || found->is_null() ? std::string() : found->get<std::string>();
-}
-
-bool isAutopilot(const json &cluster)
-{
-    const auto found = cluster.find("autopilot");
-    return found != cluster.end() && found->is_object() && found->value("enabled", false);
-}
 
 std::vector<std::string> nodeZones(const json &asked, const std::string &location)
 {
@@ -72,7 +63,7 @@ GoogleStatus checkWorkloadPool(const json &config, const std::string &project)
 {
     if (!config.is_object() || !config.contains("workloadPool"))
         return {};
-    const std::string pool = textOf(config, "workloadPool");
+    const std::string pool = textMember(config, "workloadPool");
     const std::string only = project + ".svc.id.goog";
     if (pool.empty() || pool == only)
         return {};
@@ -88,6 +79,25 @@ GoogleStatus checkAutopilot(const json &asked, const std::string &location)
     return googleFail(ErrorCode::InvalidArgument, "Autopilot clusters must be regional clusters.");
 }
 
+/// GKE takes one change at a time; logging and monitoring count as one.
+GoogleStatus checkOneThing(const json &update)
+{
+    std::set<std::string> changes;
+    for (const auto &[name, value] : update.items()) {
+        if (!name.starts_with("desired"))
+            continue;
+        const bool isObserved = name.starts_with("desiredLogging") || name.starts_with("desiredMonitoring");
+        changes.insert(isObserved ? "desiredLogging and desiredMonitoring" : name);
+    }
+    if (changes.size() < 2)
+        return {};
+    std::string names;
+    for (const std::string &name : changes)
+        names += (names.empty() ? "" : ", ") + name;
+    return googleFail(ErrorCode::InvalidArgument,
+                      "Only one field of a cluster can be updated with each request; found: " + names + ".");
+}
+
 /// What one update changes. False: nothing that is known.
 bool applyUpdate(json &wire, const json &update)
 {
@@ -97,7 +107,7 @@ bool applyUpdate(json &wire, const json &update)
         isKnown = true;
     }
     if (const auto workload = update.find("desiredWorkloadIdentityConfig"); workload != update.end()) {
-        if (textOf(*workload, "workloadPool").empty())
+        if (textMember(*workload, "workloadPool").empty())
             wire.erase("workloadIdentityConfig");
         else
             wire["workloadIdentityConfig"] = *workload;
@@ -132,14 +142,19 @@ GoogleStatus ClusterMethods::addPools(ClusterRecord &record, const json &asked, 
 {
     const PoolSurroundings surroundings = surroundingsOf(record.wire);
     record.wire["nodePools"] = json::array();
-    for (const json &pool : poolsOf(asked)) {
-        auto request = poolRequestOf(pool, surroundings, GkeCatalog::builtIn(), ComputeCatalog::builtIn());
+    for (const json &given : poolsOf(asked)) {
+        const auto pool = withPolicyTopology(given, m_parts, record.key);
+        if (!pool)
+            return tl::unexpected(pool.error());
+        auto request = poolRequestOf(*pool, surroundings, GkeCatalog::builtIn(), ComputeCatalog::builtIn());
         if (!request)
             return tl::unexpected(request.error());
         const auto allowed
             = checkPool(*request, surroundings, GkeCatalog::builtIn(), ComputeCatalog::builtIn());
         if (!allowed)
             return allowed;
+        if (auto fits = checkPoolResources(*request, m_parts, record.key); !fits)
+            return fits;
         if (!surroundings.isAutopilot) {
             const auto enough = m_parts.checkQuota(names.projectId, request->spec, request->spec.nodeCount);
             if (!enough)
@@ -148,7 +163,7 @@ GoogleStatus ClusterMethods::addPools(ClusterRecord &record, const json &asked, 
         if (record.pool(request->spec.name))
             return googleFail(ErrorCode::InvalidArgument,
                               "Node pool \"" + request->spec.name + "\" is named twice.");
-        record.wire["nodePools"].push_back(newPoolJson(pool, *request, record, names));
+        record.wire["nodePools"].push_back(newPoolJson(*pool, *request, record, names));
     }
     return {};
 }
@@ -158,7 +173,7 @@ GoogleResult<json> ClusterMethods::create(const Project &project, const std::str
 {
     const json &asked = body.at("cluster");
     ClusterRecord record;
-    record.key = {project.id, location, textOf(asked, "name")};
+    record.key = {project.id, location, textMember(asked, "name")};
     if (auto known = checkLocation(location, ComputeCatalog::builtIn()); !known)
         return tl::unexpected(known.error());
     if (auto named = checkClusterName(record.key.name); !named)
@@ -169,8 +184,8 @@ GoogleResult<json> ClusterMethods::create(const Project &project, const std::str
         return tl::unexpected(regional.error());
     const auto channel = asked.find("releaseChannel");
     const auto version = checkMasterVersion(
-        textOf(asked, "initialClusterVersion"),
-        channel == asked.end() ? std::string() : textOf(*channel, "channel"), GkeCatalog::builtIn());
+        textMember(asked, "initialClusterVersion"),
+        channel == asked.end() ? std::string() : textMember(*channel, "channel"), GkeCatalog::builtIn());
     if (!version)
         return tl::unexpected(version.error());
     const auto zones = nodeZones(asked, location);
@@ -197,7 +212,7 @@ GoogleResult<json> ClusterMethods::upgrade(const Project &project, const Cluster
 {
     OperationRecord operation = m_parts.operations.make("UPGRADE_MASTER", key, {}, project.number);
     return start(operation, [&](ClusterRecord &record) -> GoogleStatus {
-        const auto version = checkMasterVersion(textOf(update, "desiredMasterVersion"),
+        const auto version = checkMasterVersion(textMember(update, "desiredMasterVersion"),
                                                 record.wire["releaseChannel"].value("channel", std::string()),
                                                 GkeCatalog::builtIn());
         if (!version)
@@ -215,6 +230,11 @@ GoogleResult<json> ClusterMethods::upgrade(const Project &project, const Cluster
 GoogleResult<json> ClusterMethods::update(const Project &project, const ClusterKey &key, const json &body)
 {
     const json update = body.value("update", json::object());
+    if (auto one = checkOneThing(update); !one)
+        return tl::unexpected(one.error());
+    if (update.contains("desiredDatapathProvider"))
+        return googleFail(ErrorCode::InvalidArgument,
+                          "Datapath provider can't be changed; it is chosen when the cluster is created.");
     if (update.contains("desiredMasterVersion"))
         return upgrade(project, key, update);
     if (auto workload = checkWorkloadPool(update.value("desiredWorkloadIdentityConfig", json()), project.id);

@@ -1,6 +1,8 @@
 #include "cluster/local/gcp/compute_service.h"
 
+#include "cluster/local/gcp/compute_resources.h"
 #include "cluster/local/gcp/wire_values.h"
+
 #include <regex>
 
 // Resource policies of a region: workload policies, which multi-host TPU7x pools name, and placement
@@ -11,11 +13,6 @@ namespace cluster::local {
 using nlohmann::json;
 
 namespace {
-
-std::string keyOf(const std::string &project, const std::string &region, const std::string &name)
-{
-    return "compute/resourcePolicies/" + project + "/" + region + "/" + name;
-}
 
 tl::unexpected<GoogleError> missingPolicy(const std::string &project, const std::string &region,
                                           const std::string &name)
@@ -33,7 +30,7 @@ GoogleResult<json> ComputeService::policies(const Call &call, const std::string 
     if (path.empty() && call.request.method == "POST")
         return createPolicy(call, region);
     if (path.empty()) {
-        const auto documents = m_context.documents.list(keyOf(project, region, {}));
+        const auto documents = m_context.documents.list(policyKey(project, region));
         if (!documents)
             return tl::unexpected(toGoogleError(documents.error()));
         json items = json::array();
@@ -45,7 +42,7 @@ GoogleResult<json> ComputeService::policies(const Call &call, const std::string 
         return json(json::value_t::discarded);
     if (call.request.method == "DELETE")
         return deletePolicy(call, region, path[0]);
-    const auto document = m_context.documents.get(keyOf(project, region, path[0]));
+    const auto document = m_context.documents.get(policyKey(project, region, path[0]));
     if (!document)
         return tl::unexpected(toGoogleError(document.error()));
     if (!*document)
@@ -53,15 +50,24 @@ GoogleResult<json> ComputeService::policies(const Call &call, const std::string 
     return (*document)->value;
 }
 
-GoogleResult<json> ComputeService::createPolicy(const Call &call, const std::string &region)
+GoogleStatus ComputeService::checkResourceName(const std::string &name)
 {
     static const std::regex form("[a-z]([-a-z0-9]{0,61}[a-z0-9])?");
+    if (std::regex_match(name, form))
+        return {};
+    return googleFail(ErrorCode::InvalidArgument,
+                      "Invalid value for field 'resource.name': '" + name
+                          + "'. Must be a match of regex '(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)'");
+}
+
+GoogleResult<json> ComputeService::createPolicy(const Call &call, const std::string &region)
+{
     json policy = bodyOf(call.request);
     const std::string name = policy.value("name", std::string());
-    if (!std::regex_match(name, form))
-        return googleFail(ErrorCode::InvalidArgument,
-                          "Invalid value for field 'resource.name': '" + name
-                              + "'. Must be a match of regex '(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)'");
+    if (auto named = checkResourceName(name); !named)
+        return tl::unexpected(named.error());
+    if (auto whole = checkPolicyBody(policy); !whole)
+        return tl::unexpected(whole.error());
     const std::string link = call.self + "/regions/" + region + "/resourcePolicies/" + name;
     policy["kind"] = "compute#resourcePolicy";
     policy["id"] = randomDigits(19);
@@ -69,9 +75,9 @@ GoogleResult<json> ComputeService::createPolicy(const Call &call, const std::str
     policy["region"] = call.self + "/regions/" + region;
     policy["status"] = "READY";
     policy["creationTimestamp"] = rfc3339(m_context.now(), 3);
-    const auto written = m_context.documents.create(keyOf(call.project.id, region, name), policy);
+    const auto written = m_context.documents.create(policyKey(call.project.id, region, name), policy);
     if (written)
-        return operation(call, region, "insert", link);
+        return operation(call, "region", region, "insert", link);
     if (written.error().code == ErrorCode::AlreadyExists)
         return googleFail(ErrorCode::AlreadyExists,
                           "The resource 'projects/" + call.project.id + "/regions/" + region
@@ -82,22 +88,23 @@ GoogleResult<json> ComputeService::createPolicy(const Call &call, const std::str
 GoogleResult<json> ComputeService::deletePolicy(const Call &call, const std::string &region,
                                                 const std::string &name)
 {
-    const Status removed = m_context.documents.remove(keyOf(call.project.id, region, name));
+    const Status removed = m_context.documents.remove(policyKey(call.project.id, region, name));
     if (removed)
-        return operation(call, region, "delete",
+        return operation(call, "region", region, "delete",
                          call.self + "/regions/" + region + "/resourcePolicies/" + name);
     if (removed.error().code == ErrorCode::NotFound)
         return missingPolicy(call.project.id, region, name);
     return tl::unexpected(toGoogleError(removed.error()));
 }
 
-/// Done at once: a policy is only a record.
-json ComputeService::operation(const Call &call, const std::string &region, const std::string &type,
-                               const std::string &target)
+/// Done at once: policies and reservations are only records.
+json ComputeService::operation(const Call &call, const std::string &scope, const std::string &place,
+                               const std::string &type, const std::string &target)
 {
     const std::string name = "operation-" + std::to_string(millisecondsOf(m_context.now())) + "-"
         + randomHex(13) + "-" + randomHex(8) + "-" + randomHex(8);
     const std::string now = rfc3339(m_context.now(), 3);
+    const std::string link = call.self + "/" + scope + "s/" + place;
     json operation{{"kind", "compute#operation"},
                    {"id", randomDigits(19)},
                    {"name", name},
@@ -109,8 +116,8 @@ json ComputeService::operation(const Call &call, const std::string &region, cons
                    {"insertTime", now},
                    {"startTime", now},
                    {"endTime", now},
-                   {"region", call.self + "/regions/" + region},
-                   {"selfLink", call.self + "/regions/" + region + "/operations/" + name}};
+                   {scope, link},
+                   {"selfLink", link + "/operations/" + name}};
     // The policy is written already; without this record only a later look at the operation fails.
     static_cast<void>(m_context.documents.put("operations/compute/" + name, operation));
     return operation;

@@ -1,6 +1,8 @@
 #include "cluster/local/gcp/compute_service.h"
 
+#include "cluster/local/gcp/compute_resources.h"
 #include "cluster/local/gcp/wire_values.h"
+
 #include <algorithm>
 #include <cmath>
 #include <regex>
@@ -20,11 +22,6 @@ std::string idOf(const std::string &name)
     for (const char c : name)
         hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
     return std::to_string(hash >> 1);
-}
-
-tl::unexpected<GoogleError> missing(const std::string &resource)
-{
-    return googleFail(ErrorCode::NotFound, "The resource '" + resource + "' was not found");
 }
 
 /// `name eq x`, `name=x`, `(name = "x")`: the rest is left to the client, which filters again.
@@ -74,7 +71,7 @@ GoogleResult<json> namedOf(const json &all, const std::string &name, const std::
         if (item.value("name", std::string()) == name)
             return item;
     }
-    return missing(resource);
+    return missingResource(resource);
 }
 
 json quotaList(const std::vector<QuotaValue> &values)
@@ -118,7 +115,7 @@ GoogleResult<json> ComputeService::answer(const ServerRequest &request, Path pat
         return json(json::value_t::discarded);
     auto project = m_projects.require(path[2]);
     if (!project)
-        return missing("projects/" + path[2]);
+        return missingResource("projects/" + path[2]);
     if (const auto enabled = m_apis.require(*project, "compute.googleapis.com"); !enabled)
         return tl::unexpected(enabled.error());
     const std::string self = kSelf + project->id;
@@ -157,7 +154,7 @@ GoogleResult<json> ComputeService::ofProject(const Call &call, Path path)
                       root + "/" + path[0], all);
     }
     if (isRegions ? !m_catalog.hasRegion(path[1]) : !m_catalog.hasZone(path[1]))
-        return missing(root + "/" + path[0] + "/" + path[1]);
+        return missingResource(root + "/" + path[0] + "/" + path[1]);
     return isRegions ? ofRegion(call, path[1], path.subspan(2)) : ofZone(call, path[1], path.subspan(2));
 }
 
@@ -167,20 +164,28 @@ GoogleResult<json> ComputeService::ofRegion(const Call &call, const std::string 
         return this->region(call, region);
     if (!path.empty() && path[0] == "resourcePolicies")
         return policies(call, region, path.subspan(1));
+    return operationAt(call, "regions/" + region, path);
+}
+
+GoogleResult<json> ComputeService::operationAt(const Call &call, const std::string &place, Path path)
+{
     const bool isOperation = path.size() == 2 || (path.size() == 3 && path[2] == "wait");
-    if (isOperation && path[0] == "operations") {
-        const auto document = m_context.documents.get("operations/compute/" + path[1]);
-        if (!document)
-            return tl::unexpected(toGoogleError(document.error()));
-        if (*document)
-            return (*document)->value;
-        return missing("projects/" + call.project.id + "/regions/" + region + "/operations/" + path[1]);
-    }
-    return json(json::value_t::discarded);
+    if (!isOperation || path[0] != "operations")
+        return json(json::value_t::discarded);
+    const auto document = m_context.documents.get("operations/compute/" + path[1]);
+    if (!document)
+        return tl::unexpected(toGoogleError(document.error()));
+    if (*document)
+        return (*document)->value;
+    return missingResource("projects/" + call.project.id + "/" + place + "/operations/" + path[1]);
 }
 
 GoogleResult<json> ComputeService::ofZone(const Call &call, const std::string &zone, Path path)
 {
+    if (!path.empty() && path[0] == "reservations")
+        return reservations(call, zone, path.subspan(1));
+    if (!path.empty() && path[0] == "operations")
+        return operationAt(call, "zones/" + zone, path);
     if (call.request.method != "GET" || path.size() > 2)
         return json(json::value_t::discarded);
     if (path.empty())

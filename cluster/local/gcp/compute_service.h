@@ -10,7 +10,7 @@
 namespace cluster::local {
 
 /// compute v1, what is read before money is spent: project, regions and zones with their quotas, accelerator
-/// types, machine types; and resource policies, because TPU7x slices need one.
+/// types, machine types; and what node pools name: resource policies (TPU7x slices need one), reservations.
 class ComputeService : public GcpService
 {
 public:
@@ -41,8 +41,14 @@ private:
     GoogleResult<nlohmann::json> createPolicy(const Call &call, const std::string &region);
     GoogleResult<nlohmann::json> deletePolicy(const Call &call, const std::string &region,
                                               const std::string &name);
-    nlohmann::json operation(const Call &call, const std::string &region, const std::string &type,
-                             const std::string &target);
+    GoogleResult<nlohmann::json> reservations(const Call &call, const std::string &zone, Path path);
+    GoogleResult<nlohmann::json> createReservation(const Call &call, const std::string &zone);
+    static GoogleStatus checkResourceName(const std::string &name);
+    /// \param scope  "region" or "zone"
+    nlohmann::json operation(const Call &call, const std::string &scope, const std::string &place,
+                             const std::string &type, const std::string &target);
+    /// One that operation() made; discarded for another path.
+    GoogleResult<nlohmann::json> operationAt(const Call &call, const std::string &place, Path path);
 
     [[nodiscard]] nlohmann::json region(const Call &call, const std::string &name) const;
     [[nodiscard]] nlohmann::json zone(const Call &call, const std::string &name) const;

@@ -1,5 +1,6 @@
 #include "cluster/local/gcp/container_service.h"
 
+#include "cluster/local/gcp/container_messages.h"
 #include "cluster/local/gcp/enabled_apis.h"
 #include "cluster/local/gcp/gke_rules.h"
 #include "cluster/local/gcp/quotas.h"
@@ -15,6 +16,7 @@ using nlohmann::json;
 struct ContainerService::Route
 {
     Project project;
+    std::string version; ///< "v1"
     std::string projectName; ///< as the path has it
     std::string location;
     std::string kind; ///< "clusters", "operations", "serverConfig"
@@ -88,6 +90,7 @@ bool ContainerService::readRoute(std::span<const std::string> path, Route &route
         parts.back().resize(colon);
     }
     parts.resize(std::max<std::size_t>(parts.size(), 9));
+    route.version = parts[0];
     route.projectName = parts[2];
     route.location = parts[4];
     route.kind = parts[5] == "serverconfig" ? "serverConfig" : parts[5];
@@ -134,7 +137,9 @@ ContainerService::Answer ContainerService::answer(const ServerRequest &request, 
 ContainerService::Answer ContainerService::clusters(const ServerRequest &request, const Route &route)
 {
     if (request.method == "POST")
-        return m_clusterMethods.create(route.project, route.location, bodyOf(request));
+        return withBody(request, route, kCreateClusterRequest, [&](const json &body) {
+            return m_clusterMethods.create(route.project, route.location, body);
+        });
     if (request.method != "GET")
         return noMethod(request);
     auto records = m_store.clusters(route.project.id, route.location);
@@ -149,7 +154,8 @@ ContainerService::Answer ContainerService::clusters(const ServerRequest &request
 ContainerService::Answer ContainerService::oneCluster(const ServerRequest &request, const Route &route)
 {
     if (request.method == "PUT")
-        return updateCluster(request, route);
+        return withBody(request, route, kUpdateClusterRequest,
+                        [&](const json &body) { return updateCluster(route, body); });
     if (request.method == "DELETE")
         return m_clusterMethods.remove(route.project, route.cluster());
     if (request.method != "GET")
@@ -160,10 +166,18 @@ ContainerService::Answer ContainerService::oneCluster(const ServerRequest &reque
     return parts().show(std::move(*record));
 }
 
-/// Some updates of a cluster are of one of its pools: gcloud's autoscaling and upgrades.
-ContainerService::Answer ContainerService::updateCluster(const ServerRequest &request, const Route &route)
+/// What the method says to the body, once that has the form of its message.
+ContainerService::Answer ContainerService::withBody(const ServerRequest &request, const Route &route,
+                                                    const MessageShape &shape,
+                                                    const std::function<Answer(const json &body)> &method)
 {
-    const json body = bodyOf(request);
+    const auto body = readMessage(bodyOf(request), shape, "google.container." + route.version);
+    return body ? method(*body) : Answer(tl::unexpected(body.error()));
+}
+
+/// Some updates of a cluster are of one of its pools: gcloud's autoscaling and upgrades.
+ContainerService::Answer ContainerService::updateCluster(const Route &route, const json &body)
+{
     const json update = body.value("update", json::object());
     const std::string pool = update.value("desiredNodePoolId", std::string());
     if (update.contains("desiredNodePoolAutoscaling"))
@@ -179,24 +193,34 @@ ContainerService::Answer ContainerService::clusterVerb(const ServerRequest &requ
 {
     if (request.method != "POST")
         return noMethod(request);
-    const json body = bodyOf(request);
     if (route.verb == "setAddons")
-        return m_clusterMethods.setAddons(route.project, route.cluster(), body);
+        return withBody(request, route, kSetAddonsRequest, [&](const json &body) {
+            return m_clusterMethods.setAddons(route.project, route.cluster(), body);
+        });
     if (route.verb == "setResourceLabels")
-        return m_clusterMethods.setLabels(route.project, route.cluster(), body);
+        return withBody(request, route, kSetLabelsRequest, [&](const json &body) {
+            return m_clusterMethods.setLabels(route.project, route.cluster(), body);
+        });
     if (route.verb == "setLocations")
-        return m_clusterMethods.update(route.project, route.cluster(),
-                                       {{"update", {{"desiredLocations", body.at("locations")}}}});
+        return withBody(request, route, kSetLocationsRequest, [&](const json &body) {
+            return m_clusterMethods.update(route.project, route.cluster(),
+                                           {{"update", {{"desiredLocations", body.at("locations")}}}});
+        });
     if (route.verb == "updateMaster")
-        return m_clusterMethods.update(route.project, route.cluster(),
-                                       {{"update", {{"desiredMasterVersion", body.at("masterVersion")}}}});
+        return withBody(request, route, kUpdateMasterRequest, [&](const json &body) {
+            return m_clusterMethods.update(
+                route.project, route.cluster(),
+                {{"update", {{"desiredMasterVersion", body.at("masterVersion")}}}});
+        });
     return noMethod(request);
 }
 
 ContainerService::Answer ContainerService::pools(const ServerRequest &request, const Route &route)
 {
     if (request.method == "POST")
-        return m_poolMethods.create(route.project, route.cluster(), bodyOf(request));
+        return withBody(request, route, kCreateNodePoolRequest, [&](const json &body) {
+            return m_poolMethods.create(route.project, route.cluster(), body);
+        });
     if (request.method != "GET")
         return noMethod(request);
     auto record = m_store.cluster(route.cluster());
@@ -206,21 +230,33 @@ ContainerService::Answer ContainerService::pools(const ServerRequest &request, c
     return list.empty() ? json::object() : json{{"nodePools", list}};
 }
 
+ContainerService::Answer ContainerService::poolVerb(const ServerRequest &request, const Route &route)
+{
+    const ClusterKey key = route.cluster();
+    if (route.verb == "setSize")
+        return withBody(request, route, kSetSizeRequest, [&](const json &body) {
+            return m_poolMethods.setSize(route.project, key, route.pool, body);
+        });
+    if (route.verb == "setAutoscaling")
+        return withBody(request, route, kSetAutoscalingRequest, [&](const json &body) {
+            return m_poolMethods.setAutoscaling(route.project, key, route.pool, body);
+        });
+    if (route.verb == "setManagement")
+        return withBody(request, route, kSetManagementRequest, [&](const json &body) {
+            return m_poolMethods.setManagement(route.project, key, route.pool, body);
+        });
+    return noMethod(request);
+}
+
 ContainerService::Answer ContainerService::onePool(const ServerRequest &request, const Route &route)
 {
     const ClusterKey key = route.cluster();
-    if (request.method == "POST") {
-        const json body = bodyOf(request);
-        if (route.verb == "setSize")
-            return m_poolMethods.setSize(route.project, key, route.pool, body);
-        if (route.verb == "setAutoscaling")
-            return m_poolMethods.setAutoscaling(route.project, key, route.pool, body);
-        if (route.verb == "setManagement")
-            return m_poolMethods.setManagement(route.project, key, route.pool, body);
-        return noMethod(request);
-    }
+    if (request.method == "POST")
+        return poolVerb(request, route);
     if (request.method == "PUT")
-        return m_poolMethods.update(route.project, key, route.pool, bodyOf(request));
+        return withBody(request, route, kUpdateNodePoolRequest, [&](const json &body) {
+            return m_poolMethods.update(route.project, key, route.pool, body);
+        });
     if (request.method == "DELETE")
         return m_poolMethods.remove(route.project, key, route.pool);
     if (request.method != "GET")

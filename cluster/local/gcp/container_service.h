@@ -1,7 +1,10 @@
 #pragma once
 
 #include "cluster/local/gcp/cluster_methods.h"
+#include "cluster/local/gcp/message_shape.h"
 #include "cluster/local/gcp/pool_methods.h"
+
+#include <functional>
 
 namespace cluster::local {
 
@@ -28,9 +31,12 @@ private:
     Answer answer(const ServerRequest &request, const Route &route);
     Answer clusters(const ServerRequest &request, const Route &route);
     Answer oneCluster(const ServerRequest &request, const Route &route);
-    Answer updateCluster(const ServerRequest &request, const Route &route);
+    static Answer withBody(const ServerRequest &request, const Route &route, const MessageShape &shape,
+                           const std::function<Answer(const nlohmann::json &body)> &method);
+    Answer updateCluster(const Route &route, const nlohmann::json &body);
     Answer clusterVerb(const ServerRequest &request, const Route &route);
     Answer pools(const ServerRequest &request, const Route &route);
+    Answer poolVerb(const ServerRequest &request, const Route &route);
     Answer onePool(const ServerRequest &request, const Route &route);
     Answer operations(const ServerRequest &request, const Route &route);
     Answer serverConfig(const Route &route) const;

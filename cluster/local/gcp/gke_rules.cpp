@@ -1,5 +1,7 @@
 #include "cluster/local/gcp/gke_rules.h"
 
+#include "cluster/local/gcp/placement_rules.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -10,11 +12,6 @@ namespace cluster::local {
 namespace {
 
 constexpr std::size_t kLongestName = 40;
-
-tl::unexpected<GoogleError> invalid(std::string message)
-{
-    return googleFail(ErrorCode::InvalidArgument, std::move(message));
-}
 
 bool isName(const std::string &name)
 {
@@ -29,15 +26,10 @@ GoogleStatus checkName(const std::string &field, const std::string &name)
 {
     if (isName(name))
         return {};
-    return invalid(
+    return invalidArgument(
         "Invalid value for field \"" + field + "\": \"" + name
         + "\" (only lowercase alphanumerics and '-' allowed, must start with a letter and end with "
           "an alphanumeric, and must be no longer than 40 characters).");
-}
-
-std::string quoted(const std::string &text)
-{
-    return "\"" + text + "\"";
 }
 
 GoogleStatus checkMachine(const PoolRequest &request, const ComputeCatalog &compute)
@@ -52,8 +44,8 @@ GoogleStatus checkMachine(const PoolRequest &request, const ComputeCatalog &comp
                 || std::find(accelerator->zones.begin(), accelerator->zones.end(), zone)
                     != accelerator->zones.end());
         if (!isThere)
-            return invalid("Google Compute Engine: Machine type with name '" + spec.machineType
-                           + "' does not exist in zone '" + zone + "'.");
+            return invalidArgument("Google Compute Engine: Machine type with name '" + spec.machineType
+                                   + "' does not exist in zone '" + zone + "'.");
     }
     return {};
 }
@@ -66,24 +58,26 @@ GoogleStatus checkGpus(const PoolRequest &request, const ComputeCatalog &compute
     const PoolSpec &spec = request.spec;
     const Accelerator *wanted = compute.accelerator(request.gpuType);
     if (!wanted || wanted->isTpu)
-        return invalid("Accelerator type " + quoted(request.gpuType) + " does not exist.");
+        return invalidArgument("Accelerator type " + quoted(request.gpuType) + " does not exist.");
     const auto machine = compute.machine(spec.machineType);
     const bool isBuiltIn = machine && !machine->accelerator.empty();
     if (isBuiltIn && machine->accelerator != request.gpuType)
-        return invalid("Accelerator type " + quoted(request.gpuType) + " is not supported by machine type "
-                       + quoted(spec.machineType) + ", which has " + quoted(machine->accelerator) + ".");
+        return invalidArgument("Accelerator type " + quoted(request.gpuType)
+                               + " is not supported by machine type " + quoted(spec.machineType)
+                               + ", which has " + quoted(machine->accelerator) + ".");
     const double count = isBuiltIn ? std::max(1.0, machine->acceleratorCount) : request.gpuCount;
     if (request.gpuCount < 1 || static_cast<double>(request.gpuCount) != count)
-        return invalid("Accelerator count " + std::to_string(request.gpuCount)
-                       + " is not valid for machine type " + quoted(spec.machineType) + ": it has "
-                       + std::to_string(static_cast<int>(count)) + " of " + quoted(request.gpuType) + ".");
+        return invalidArgument("Accelerator count " + std::to_string(request.gpuCount)
+                               + " is not valid for machine type " + quoted(spec.machineType) + ": it has "
+                               + std::to_string(static_cast<int>(count)) + " of " + quoted(request.gpuType)
+                               + ".");
     if (!isBuiltIn && !spec.machineType.starts_with("n1-"))
-        return invalid("Accelerators can be attached to N1 machine types only, not to "
-                       + quoted(spec.machineType) + ".");
+        return invalidArgument("Accelerators can be attached to N1 machine types only, not to "
+                               + quoted(spec.machineType) + ".");
     for (const std::string &zone : spec.zones) {
         if (std::find(wanted->zones.begin(), wanted->zones.end(), zone) == wanted->zones.end())
-            return invalid("Google Compute Engine: Accelerator type with name '" + request.gpuType
-                           + "' does not exist in zone '" + zone + "'.");
+            return invalidArgument("Google Compute Engine: Accelerator type with name '" + request.gpuType
+                                   + "' does not exist in zone '" + zone + "'.");
     }
     return {};
 }
@@ -93,25 +87,24 @@ GoogleStatus checkSliceSize(const char *what, int count, const PoolSpec &spec, b
     const int hosts = hostsOfSlice(spec);
     if (count == hosts || (mayBeZero && count == 0))
         return {};
-    return invalid(std::string(what) + " " + std::to_string(count)
-                   + " is not a valid size of TPU pod slice with topology " + quoted(spec.tpuTopology)
-                   + ", which has " + std::to_string(hosts) + " nodes.");
+    return invalidArgument(std::string(what) + " " + std::to_string(count)
+                           + " is not a valid size of TPU pod slice with topology " + quoted(spec.tpuTopology)
+                           + ", which has " + std::to_string(hosts) + " nodes.");
 }
 
 GoogleStatus checkTopology(const PoolRequest &request, const TpuFamily &family, const TpuMachine &machine)
 {
     const std::string &topology = request.requestedTopology;
     if (topology == machine.singleTopology || (!topology.empty() && machine.slices.empty()))
-        return invalid("TPU topology can't be specified with single-host TPU slice pool; please remove the "
-                       "tpu_topology from the node pool creation request if the node pool is intented to run "
-                       "with single-host TPU slice nodes."); // with GKE's spelling
+        return invalidArgument(
+            "TPU topology can't be specified with single-host TPU slice pool; please remove the "
+            "tpu_topology from the node pool creation request if the node pool is intented to run "
+            "with single-host TPU slice nodes."); // with GKE's spelling
     if (!topology.empty() && !isSliceTopology(machine, topology))
-        return invalid("TPU topology " + quoted(topology) + " is not valid for machine type "
-                       + quoted(machine.name) + ".");
+        return invalidArgument("TPU topology " + quoted(topology) + " is not valid for machine type "
+                               + quoted(machine.name) + ".");
     if (!topology.empty() && family.wantsWorkloadPolicy && request.placementPolicy.empty())
-        return invalid("TPU topology can't be specified for machine type " + quoted(machine.name)
-                       + " without a workload policy; create one (gcloud compute resource-policies create "
-                         "workload-policy) and name it in the placement policy.");
+        return wantsWorkloadPolicy(machine.name);
     return {};
 }
 
@@ -119,7 +112,7 @@ GoogleStatus checkSlice(const PoolRequest &request)
 {
     const PoolSpec &spec = request.spec;
     if (spec.zones.size() != 1)
-        return invalid(
+        return invalidArgument(
             "Multi-host TPU node pools must be in exactly one zone; set the node pool's locations.");
     const bool mayBeEmpty = spec.isAutoscaled;
     auto size = checkSliceSize("Initial node count", request.initialNodeCount.value_or(0), spec, mayBeEmpty);
@@ -134,20 +127,20 @@ GoogleStatus checkTpu(const PoolRequest &request, const PoolSurroundings &surrou
     const TpuMachine *machine = gke.tpuMachine(spec.machineType);
     if (!machine) {
         if (!request.requestedTopology.empty())
-            return invalid("TPU topology can't be specified with machine type " + quoted(spec.machineType)
-                           + ", which has no TPUs.");
+            return invalidArgument("TPU topology can't be specified with machine type "
+                                   + quoted(spec.machineType) + ", which has no TPUs.");
         return {};
     }
     const TpuFamily &family = *gke.tpuFamily(spec.machineType);
     if (request.gpuCount > 0 || !request.gpuType.empty())
-        return invalid("Accelerators can't be attached to TPU machine type " + quoted(spec.machineType)
-                       + ".");
+        return invalidArgument("Accelerators can't be attached to TPU machine type "
+                               + quoted(spec.machineType) + ".");
     if (auto topology = checkTopology(request, family, *machine); !topology)
         return topology;
     const std::string &floor = surroundings.isAutopilot ? family.minAutopilotVersion : family.minVersion;
     if (!floor.empty() && GkeVersion::parse(spec.version) < GkeVersion::parse(floor))
-        return invalid("Machine type " + quoted(spec.machineType) + " requires GKE version " + floor
-                       + " or later; the node pool's version is " + spec.version + ".");
+        return invalidArgument("Machine type " + quoted(spec.machineType) + " requires GKE version " + floor
+                               + " or later; the node pool's version is " + spec.version + ".");
     return spec.isMultiHost ? checkSlice(request) : GoogleStatus{};
 }
 
@@ -165,7 +158,8 @@ GoogleStatus checkMaxRunDuration(const std::string &duration)
         = failure == std::errc{} && rest != end && (*rest == 's' || *rest == '.') && end[-1] == 's';
     if (isRead && seconds >= shortest && seconds <= longest)
         return {};
-    return invalid("Max run duration " + quoted(duration) + " must be between 10 minutes and 7 days.");
+    return invalidArgument("Max run duration " + quoted(duration)
+                           + " must be between 10 minutes and 7 days.");
 }
 
 GoogleStatus checkQueued(const PoolRequest &request)
@@ -174,10 +168,11 @@ GoogleStatus checkQueued(const PoolRequest &request)
         return {};
     if (!request.spec.isAutoscaled || request.minPerZone != 0 || request.totalMin != 0
         || request.initialNodeCount.value_or(0) != 0)
-        return invalid("Queued provisioning node pools require autoscaling enabled, with a minimum and an "
-                       "initial node count of 0.");
+        return invalidArgument(
+            "Queued provisioning node pools require autoscaling enabled, with a minimum and an "
+            "initial node count of 0.");
     if (request.isCompact)
-        return invalid("Queued provisioning can't be combined with compact placement.");
+        return invalidArgument("Queued provisioning can't be combined with compact placement.");
     return {};
 }
 
@@ -187,10 +182,11 @@ GoogleStatus checkProvisioning(const PoolRequest &request)
     const bool isSpot
         = spec.provisioning == Provisioning::Spot || spec.provisioning == Provisioning::Preemptible;
     if (request.isFlexStart && isSpot)
-        return invalid("Flex start can't be combined with spot or preemptible VMs.");
-    if ((request.isFlexStart || isSpot || request.isQueued) && request.usesReservation)
-        return invalid("Reservation affinity must be NO_RESERVATION for spot, flex start and queued "
-                       "provisioning node pools.");
+        return invalidArgument("Flex start can't be combined with spot or preemptible VMs.");
+    if ((request.isFlexStart || isSpot || request.isQueued)
+        && (request.usesReservation || request.takesAnyReservation))
+        return invalidArgument("Reservation affinity must be NO_RESERVATION for spot, flex start and queued "
+                               "provisioning node pools.");
     if (auto duration = checkMaxRunDuration(request.maxRunDuration); !duration)
         return duration;
     if (auto queued = checkQueued(request); !queued)
@@ -198,14 +194,15 @@ GoogleStatus checkProvisioning(const PoolRequest &request)
     if (!request.isFlexStart)
         return {};
     if (!spec.isAutoscaled)
-        return invalid("Flex start node pools require autoscaling enabled.");
-    if (request.initialNodeCount.value_or(0) != 0)
-        return invalid("Flex start node pools require initial node count to be set to 0.");
+        return invalidArgument("Flex start node pools require autoscaling enabled.");
+    // GKE's own pools come with the nodes that a pod waits for.
+    if (request.initialNodeCount.value_or(0) != 0 && !spec.isAutoCreated)
+        return invalidArgument("Flex start node pools require initial node count to be set to 0.");
     if (request.autoRepair)
-        return invalid("Flex start node pools require auto repair to be disabled.");
+        return invalidArgument("Flex start node pools require auto repair to be disabled.");
     if (!request.locationPolicy.empty() && request.locationPolicy != "ANY"
         && request.locationPolicy != "LOCATION_POLICY_UNSPECIFIED")
-        return invalid("Flex start node pools require location policy ANY.");
+        return invalidArgument("Flex start node pools require location policy ANY.");
     return {};
 }
 
@@ -236,10 +233,10 @@ GoogleStatus checkNodeZones(const std::string &location, const std::vector<std::
     std::set<std::string> seen;
     for (const std::string &zone : zones) {
         if (!compute.hasZone(zone) || regionOfZone(zone) != region)
-            return invalid("Invalid location " + quoted(zone) + ": node locations must be zones of region "
-                           + quoted(region) + ".");
+            return invalidArgument("Invalid location " + quoted(zone)
+                                   + ": node locations must be zones of region " + quoted(region) + ".");
         if (!seen.insert(zone).second)
-            return invalid("Location " + quoted(zone) + " is named twice.");
+            return invalidArgument("Location " + quoted(zone) + " is named twice.");
     }
     return {};
 }
@@ -248,12 +245,12 @@ GoogleResult<std::string> checkMasterVersion(const std::string &wanted, const st
                                              const GkeCatalog &gke)
 {
     if (!channel.empty() && channel != "UNSPECIFIED" && !gke.channel(channel))
-        return invalid("Release channel " + quoted(channel) + " does not exist.");
+        return invalidArgument("Release channel " + quoted(channel) + " does not exist.");
     if (auto version = gke.resolveVersion(wanted, channel))
         return *version;
     if (wanted.find("-gke.") != std::string::npos)
-        return invalid("Master version " + quoted(wanted) + " is unsupported.");
-    return invalid("No valid versions with the prefix " + quoted(wanted) + " found.");
+        return invalidArgument("Master version " + quoted(wanted) + " is unsupported.");
+    return invalidArgument("No valid versions with the prefix " + quoted(wanted) + " found.");
 }
 
 GoogleResult<std::string> checkNodeVersion(const std::string &wanted, const std::string &masterVersion,
@@ -263,16 +260,16 @@ GoogleResult<std::string> checkNodeVersion(const std::string &wanted, const std:
         return masterVersion;
     const auto version = gke.resolveVersion(wanted, {});
     if (!version)
-        return invalid("Node version " + quoted(wanted) + " is unsupported.");
+        return invalidArgument("Node version " + quoted(wanted) + " is unsupported.");
     const auto node = GkeVersion::parse(*version);
     const auto master = GkeVersion::parse(masterVersion);
     if (!node || !master || *node > *master)
-        return invalid("Node version " + quoted(*version) + " must not be greater than master version "
-                       + quoted(masterVersion) + ".");
+        return invalidArgument("Node version " + quoted(*version)
+                               + " must not be greater than master version " + quoted(masterVersion) + ".");
     if (node->major != master->major || node->minor + 2 < master->minor)
-        return invalid("Node version " + quoted(*version)
-                       + " must be within two minor versions of master version " + quoted(masterVersion)
-                       + ".");
+        return invalidArgument("Node version " + quoted(*version)
+                               + " must be within two minor versions of master version "
+                               + quoted(masterVersion) + ".");
     return *version;
 }
 
@@ -283,48 +280,63 @@ int hostsOfSlice(const PoolSpec &pool)
     return chipsOfTopology(pool.tpuTopology).value_or(0) / pool.tpuChipsPerNode;
 }
 
+GoogleStatus checkPlaces(const PoolRequest &request, const PoolSurroundings &surroundings,
+                         const ComputeCatalog &compute)
+{
+    if (auto zones = checkNodeZones(surroundings.location, request.spec.zones, compute); !zones)
+        return zones;
+    if (auto machine = checkMachine(request, compute); !machine)
+        return machine;
+    return checkCompact(request);
+}
+
 GoogleStatus checkPool(const PoolRequest &request, const PoolSurroundings &surroundings,
                        const GkeCatalog &gke, const ComputeCatalog &compute)
 {
     const PoolSpec &spec = request.spec;
     if (auto name = checkPoolName(spec.name); !name)
         return name;
-    if (auto zones = checkNodeZones(surroundings.location, spec.zones, compute); !zones)
-        return zones;
-    if (auto machine = checkMachine(request, compute); !machine)
-        return machine;
+    if (auto places = checkPlaces(request, surroundings, compute); !places)
+        return places;
+    if (auto disks = checkDisks(request); !disks)
+        return disks;
+    if (auto affinity = checkReservationAffinity(request); !affinity)
+        return affinity;
+    if (auto compact = checkCompactFlexStart(request); !compact)
+        return compact;
     if (auto tpu = checkTpu(request, surroundings, gke); !tpu)
         return tpu;
     if (auto gpus = checkGpus(request, compute); !gpus)
         return gpus;
     if (auto provisioning = checkProvisioning(request); !provisioning)
         return provisioning;
-    if (!spec.acceleratorNetworkProfile.empty() && spec.zones.size() != 1)
-        return invalid("Accelerator network profile requires a node pool in exactly one zone.");
+    if (auto profile = checkNetworkProfile(request, surroundings); !profile)
+        return profile;
     return spec.isAutoscaled ? checkAutoscaling(request) : GoogleStatus{};
 }
 
 GoogleStatus checkResize(const PoolSpec &pool, int perZone, bool byAutoscaler)
 {
     if (perZone < 0)
-        return invalid("Node count must not be negative.");
+        return invalidArgument("Node count must not be negative.");
     if (!pool.isMultiHost)
         return {};
     if (auto size = checkSliceSize("Node count", perZone, pool, true); !size || byAutoscaler)
         return size;
-    return invalid("Multi-host TPU node pools can't be resized; delete the node pool and create it anew.");
+    return invalidArgument(
+        "Multi-host TPU node pools can't be resized; delete the node pool and create it anew.");
 }
 
 GoogleStatus checkAutoscaling(const PoolRequest &request)
 {
     const PoolSpec &spec = request.spec;
     if (request.minPerZone < 0 || request.maxPerZone < 0 || request.totalMin < 0 || request.totalMax < 0)
-        return invalid("Node counts of autoscaling must not be negative.");
+        return invalidArgument("Node counts of autoscaling must not be negative.");
     if (spec.maxNodes < 1 && !spec.isMultiHost)
-        return invalid("Maximum node count must be at least 1 when autoscaling is enabled.");
+        return invalidArgument("Maximum node count must be at least 1 when autoscaling is enabled.");
     if (spec.minNodes > spec.maxNodes && !spec.isMultiHost)
-        return invalid("Minimum node count " + std::to_string(spec.minNodes)
-                       + " must not be greater than maximum " + std::to_string(spec.maxNodes) + ".");
+        return invalidArgument("Minimum node count " + std::to_string(spec.minNodes)
+                               + " must not be greater than maximum " + std::to_string(spec.maxNodes) + ".");
     if (!spec.isMultiHost)
         return {};
     // GKE looks at the counts per zone: --total-max-nodes leaves 0 there.

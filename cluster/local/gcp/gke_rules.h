@@ -25,6 +25,9 @@ GoogleResult<std::string> checkNodeVersion(const std::string &wanted, const std:
 /// limits of autoscaling, ways of buying.
 GoogleStatus checkPool(const PoolRequest &request, const PoolSurroundings &surroundings,
                        const GkeCatalog &gke, const ComputeCatalog &compute);
+/// Of these what depends on the pool's zones, which a pool that exists may change.
+GoogleStatus checkPlaces(const PoolRequest &request, const PoolSurroundings &surroundings,
+                         const ComputeCatalog &compute);
 /// `perZone` nodes instead of what there is. Users can't resize slices; the autoscaler may, to none or all.
 GoogleStatus checkResize(const PoolSpec &pool, int perZone, bool byAutoscaler = false);
 /// New limits for a pool that exists.

@@ -27,6 +27,17 @@ inline tl::unexpected<GoogleError> googleFail(ErrorCode code, std::string messag
     return tl::unexpected<GoogleError>(GoogleError{code, std::move(message), std::move(details), 0});
 }
 
+inline tl::unexpected<GoogleError> invalidArgument(std::string message)
+{
+    return googleFail(ErrorCode::InvalidArgument, std::move(message));
+}
+
+/// As messages show values.
+inline std::string quoted(const std::string &text)
+{
+    return "\"" + text + "\"";
+}
+
 /// Same code and words.
 GoogleError toGoogleError(const Error &error);
 

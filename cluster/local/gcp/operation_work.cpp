@@ -1,6 +1,7 @@
 #include "cluster/local/gcp/operation_work.h"
 
 #include "cluster/local/gcp/cluster_json.h"
+#include "cluster/local/gcp/ip_space.h"
 #include "cluster/local/gcp/wire_values.h"
 
 #include <algorithm>
@@ -52,7 +53,17 @@ bool isPoolType(const OperationRecord &operation)
     return !operation.pool.empty();
 }
 
-/// As GKE words it, by the kind of pool.
+/// Why machines did not come, as GKE words it, by the kind of pool.
+std::string failureWords(const json &pool, const std::string &code, const std::string &reason)
+{
+    const bool isSlice = pool.contains("placementPolicy") && pool["placementPolicy"].contains("tpuTopology");
+    if (isSlice)
+        return "Google Compute Engine: Atomic resize failed with [" + code + "]: " + reason;
+    const std::string count = std::to_string(pool.value("initialNodeCount", 0));
+    return "Google Compute Engine: Not all instances running in IGM after 35m0s. Expected " + count
+        + ", running 0, transitioning " + count + ". Current errors: [" + code + "]: " + reason;
+}
+
 std::string stockoutWords(const ClusterRecord &cluster, const json &pool, const std::string &zone)
 {
     const std::string name = pool.value("name", std::string());
@@ -60,13 +71,16 @@ std::string stockoutWords(const ClusterRecord &cluster, const json &pool, const 
         + "-0' creation failed: The zone 'projects/" + cluster.key.project + "/zones/" + zone
         + "' does not have enough resources available to fulfill the request. Try a different zone, or try "
           "again later.";
-    const bool isSlice = pool.contains("placementPolicy") && pool["placementPolicy"].contains("tpuTopology");
-    if (isSlice)
-        return "Google Compute Engine: Atomic resize failed with [GCE_STOCKOUT]: " + reason;
-    const int count = pool.value("initialNodeCount", 0);
-    return "Google Compute Engine: Not all instances running in IGM after " + std::string("35m0s")
-        + ". Expected " + std::to_string(count) + ", running 0, transitioning " + std::to_string(count)
-        + ". Current errors: [GCE_STOCKOUT]: " + reason;
+    return failureWords(pool, "GCE_STOCKOUT", reason);
+}
+
+/// The same for a range of addresses that is too small.
+WorkError exhaustion(const ClusterRecord &cluster, const json &pool, const ExhaustedRange &range)
+{
+    const std::string reason = "Instance 'gke-" + cluster.key.name + "-" + pool.value("name", std::string())
+        + "-0' creation failed: " + wordsOf(range);
+    return {{ErrorCode::ResourceExhausted, failureWords(pool, "IP_SPACE_EXHAUSTED_WITH_DETAILS", reason)},
+            "IP_SPACE_EXHAUSTED_WITH_DETAILS"};
 }
 
 void setPoolsStatus(ClusterRecord &cluster, const char *status)
@@ -119,6 +133,11 @@ std::optional<WorkError> OperationWork::plannedFailure(const OperationRecord &op
         for (const json &pool : *pools) {
             if (isPoolType(operation) && pool.value("name", std::string()) != operation.pool)
                 continue;
+            const auto range = pool.value("initialNodeCount", 0) > 0
+                ? exhaustedRange(cluster.wire, cluster.key.project)
+                : std::nullopt;
+            if (range)
+                return exhaustion(cluster, pool, *range);
             if (auto found = stockout(operation, cluster, pool))
                 return found;
         }

@@ -1,6 +1,7 @@
 #include "cluster/local/gcp/pool_methods.h"
 
 #include "cluster/local/gcp/gke_rules.h"
+#include "cluster/local/gcp/pool_resources.h"
 
 #include <algorithm>
 #include <array>
@@ -11,15 +12,10 @@ using nlohmann::json;
 
 namespace {
 
-tl::unexpected<GoogleError> invalid(std::string message)
-{
-    return googleFail(ErrorCode::InvalidArgument, std::move(message));
-}
-
 GoogleStatus checkMutable(const ClusterRecord &record, PoolMethods::Caller caller)
 {
     if (caller == PoolMethods::Caller::User && surroundingsOf(record.wire).isAutopilot)
-        return invalid("Autopilot clusters do not support mutating node pools.");
+        return invalidArgument("Autopilot clusters do not support mutating node pools.");
     const std::string status = record.wire.value("status", std::string());
     if (status == "RUNNING" || status == "DEGRADED")
         return {};
@@ -34,18 +30,24 @@ GoogleResult<PoolRequest> read(const json &pool, const ClusterRecord &record)
 }
 
 /// Fields of an update that go to `config`, as they are.
-constexpr std::array<const char *, 9> kConfigFields{
-    "imageType",     "workloadMetadataConfig", "tags",          "gvnic",         "gcfsConfig",
-    "kubeletConfig", "linuxNodeConfig",        "loggingConfig", "resourceLabels"};
+constexpr std::array<const char *, 7> kConfigFields{
+    "imageType",     "workloadMetadataConfig", "gvnic",        "gcfsConfig",
+    "kubeletConfig", "linuxNodeConfig",        "loggingConfig"};
 
 /// What of a pool can be changed in place. False: nothing that is known.
 bool applyUpdate(json &pool, const json &update)
 {
     bool isKnown = false;
     json &config = pool["config"];
-    if (const auto labels = update.find("labels"); labels != update.end()) {
-        config["labels"] = labels->value("labels", json::object());
-        isKnown = true;
+    constexpr std::array<std::pair<const char *, const char *>, 3> wrapped{
+        {{"labels", "labels"}, {"resourceLabels", "labels"}, {"tags", "tags"}}};
+    for (const auto &[field, inner] : wrapped) {
+        if (const auto value = update.find(field); value != update.end()) {
+            config[field] = value->value(inner, json());
+            if (config[field].is_null())
+                config.erase(field);
+            isKnown = true;
+        }
     }
     if (const auto taints = update.find("taints"); taints != update.end()) {
         json wanted = taints->value("taints", json::array());
@@ -77,10 +79,19 @@ GoogleStatus checkImmutable(const PoolRequest &pool, const json &update)
 {
     for (const char *field : {"machineType", "diskType", "diskSizeGb", "accelerators", "locations"}) {
         if (update.contains(field) && pool.spec.isMultiHost)
-            return invalid(std::string("Multi-host TPU node pools are immutable: \"") + field
-                           + "\" can't be changed; delete the node pool and create it anew.");
+            return invalidArgument(std::string("Multi-host TPU node pools are immutable: \"") + field
+                                   + "\" can't be changed; delete the node pool and create it anew.");
     }
     return {};
+}
+
+/// A pool with other zones or another strategy of upgrades has to keep the rules of where it is.
+GoogleStatus checkChanged(const json &pool, const ClusterRecord &record)
+{
+    const auto request = read(pool, record);
+    if (!request)
+        return tl::unexpected(request.error());
+    return checkPlaces(*request, surroundingsOf(record.wire), ComputeCatalog::builtIn());
 }
 
 } // namespace
@@ -98,7 +109,10 @@ GoogleResult<json> PoolMethods::create(const Project &project, const ClusterKey 
                                   + "/clusters/" + key.name + "/nodePools/" + name + ".");
         if (auto mutableNow = checkMutable(record, m_caller); !mutableNow)
             return mutableNow;
-        auto request = read(asked, record);
+        const auto whole = withPolicyTopology(asked, m_parts, key);
+        if (!whole)
+            return tl::unexpected(whole.error());
+        auto request = read(*whole, record);
         if (!request)
             return tl::unexpected(request.error());
         const PoolSurroundings surroundings = surroundingsOf(record.wire);
@@ -109,9 +123,11 @@ GoogleResult<json> PoolMethods::create(const Project &project, const ClusterKey 
         if (auto ok = checkPool(*request, surroundings, GkeCatalog::builtIn(), ComputeCatalog::builtIn());
             !ok)
             return ok;
+        if (auto fits = checkPoolResources(*request, m_parts, key); !fits)
+            return fits;
         if (auto enough = m_parts.checkQuota(project.id, request->spec, request->spec.nodeCount); !enough)
             return enough;
-        record.wire["nodePools"].push_back(newPoolJson(asked, *request, record, m_parts.names(project)));
+        record.wire["nodePools"].push_back(newPoolJson(*whole, *request, record, m_parts.names(project)));
         record.wire["status"] = "RECONCILING";
         return {};
     });
@@ -202,8 +218,10 @@ GoogleResult<json> PoolMethods::update(const Project &project, const ClusterKey 
             return allowed;
         const bool isChanged = applyUpdate(found, body);
         if (!isChanged && wanted.empty())
-            return invalid("Must specify a field to update.");
+            return invalidArgument("Must specify a field to update.");
         const PoolSurroundings surroundings = surroundingsOf(record.wire);
+        if (auto fits = checkChanged(found, record); !fits)
+            return fits;
         if (!wanted.empty()) {
             const auto version = checkNodeVersion(wanted, surroundings.version, GkeCatalog::builtIn());
             if (!version)

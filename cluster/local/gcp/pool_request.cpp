@@ -1,5 +1,7 @@
 #include "cluster/local/gcp/pool_request.h"
 
+#include "cluster/local/gcp/json_members.h"
+
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -11,25 +13,6 @@ using nlohmann::json;
 namespace {
 
 constexpr int kMostNodes = 15000; // GKE's limit of a cluster
-
-const json &member(const json &object, const char *name)
-{
-    static const json nothing;
-    const auto found = object.find(name);
-    return found == object.end() ? nothing : *found;
-}
-
-std::string text(const json &object, const char *name, const char *otherwise = "")
-{
-    const json &value = member(object, name);
-    return value.is_null() ? std::string(otherwise) : value.get<std::string>();
-}
-
-bool flag(const json &object, const char *name)
-{
-    const json &value = member(object, name);
-    return !value.is_null() && value.get<bool>();
-}
 
 int number(const json &object, const char *name, int otherwise = 0)
 {
@@ -53,11 +36,11 @@ std::string effectOf(const std::string &name)
 
 void readAutoscaling(const json &autoscaling, PoolRequest &request)
 {
-    request.spec.isAutoscaled = flag(autoscaling, "enabled");
-    request.spec.isAutoCreated = flag(autoscaling, "autoprovisioned");
+    request.spec.isAutoscaled = flagMember(autoscaling, "enabled");
+    request.spec.isAutoCreated = flagMember(autoscaling, "autoprovisioned");
     request.minPerZone = number(autoscaling, "minNodeCount");
     request.maxPerZone = number(autoscaling, "maxNodeCount");
-    request.locationPolicy = text(autoscaling, "locationPolicy");
+    request.locationPolicy = textMember(autoscaling, "locationPolicy");
     request.totalMin = number(autoscaling, "totalMinNodeCount");
     request.totalMax = number(autoscaling, "totalMaxNodeCount");
     const int zones = static_cast<int>(request.spec.zones.size());
@@ -71,9 +54,9 @@ void readAccelerators(const json &config, PoolRequest &request)
     if (!accelerators.is_array() || accelerators.empty())
         return;
     const json &first = accelerators.front();
-    request.gpuType = text(first, "acceleratorType");
+    request.gpuType = textMember(first, "acceleratorType");
     request.gpuCount = number(first, "acceleratorCount");
-    const std::string version = text(member(first, "gpuDriverInstallationConfig"), "gpuDriverVersion");
+    const std::string version = textMember(member(first, "gpuDriverInstallationConfig"), "gpuDriverVersion");
     if (version == "LATEST")
         request.spec.gpuDriverVersion = "latest";
     else if (version == "DEFAULT")
@@ -82,27 +65,34 @@ void readAccelerators(const json &config, PoolRequest &request)
 
 void readProvisioning(const json &config, PoolRequest &request)
 {
-    request.isFlexStart = flag(config, "flexStart");
-    request.maxRunDuration = text(config, "maxRunDuration");
-    if (flag(config, "spot"))
+    request.isFlexStart = flagMember(config, "flexStart");
+    request.maxRunDuration = textMember(config, "maxRunDuration");
+    if (flagMember(config, "spot"))
         request.spec.provisioning = Provisioning::Spot;
-    else if (flag(config, "preemptible"))
+    else if (flagMember(config, "preemptible"))
         request.spec.provisioning = Provisioning::Preemptible;
     else if (request.isFlexStart)
         request.spec.provisioning = Provisioning::FlexStart;
     const json &affinity = member(config, "reservationAffinity");
-    request.usesReservation = text(affinity, "consumeReservationType") == "SPECIFIC_RESERVATION";
+    const std::string type = textMember(affinity, "consumeReservationType");
+    request.takesAnyReservation = type == "ANY_RESERVATION";
+    request.usesReservation = type == "SPECIFIC_RESERVATION";
     const json &names = member(affinity, "values");
-    if (request.usesReservation && names.is_array() && !names.empty())
-        request.spec.reservationName = names.front().get<std::string>();
+    if (!request.usesReservation)
+        return;
+    request.reservationKey = textMember(affinity, "key");
+    if (names.is_array())
+        request.reservations = names.get<std::vector<std::string>>();
+    if (!request.reservations.empty())
+        request.spec.reservationName = request.reservations.front();
 }
 
 void readConfig(const json &config, PoolRequest &request)
 {
     PoolSpec &spec = request.spec;
-    spec.machineType = text(config, "machineType", "e2-medium");
-    spec.imageType = text(config, "imageType", "COS_CONTAINERD");
-    spec.diskType = text(config, "diskType", "pd-balanced");
+    spec.machineType = textMember(config, "machineType", "e2-medium");
+    spec.imageType = textMember(config, "imageType", "COS_CONTAINERD");
+    spec.diskType = textMember(config, "diskType", "pd-balanced");
     spec.diskGb = number(config, "diskSizeGb", 100);
     spec.localSsdCount = number(member(config, "ephemeralStorageLocalSsdConfig"), "localSsdCount",
                                 number(config, "localSsdCount"));
@@ -110,14 +100,16 @@ void readConfig(const json &config, PoolRequest &request)
         spec.labels[key] = value.get<std::string>();
     for (const json &taint : member(config, "taints")) {
         // Those of accelerators come with the machine: a pool that is read back has them in its JSON.
-        const std::string key = text(taint, "key");
+        const std::string key = textMember(taint, "key");
         if (key != "google.com/tpu" && key != "nvidia.com/gpu")
-            spec.taints.push_back({key, text(taint, "value"), effectOf(text(taint, "effect"))});
+            spec.taints.push_back({key, textMember(taint, "value"), effectOf(textMember(taint, "effect"))});
     }
-    spec.computeClass = text(config, "computeClass");
+    spec.computeClass = textMember(config, "computeClass");
     // Where the cluster has Workload Identity a new pool is given one, see addConfigDefaults().
-    const std::string mode = text(member(config, "workloadMetadataConfig"), "mode");
+    const std::string mode = textMember(member(config, "workloadMetadataConfig"), "mode");
     spec.hidesMachine = mode == "GKE_METADATA";
+    request.secondaryBootDisks = static_cast<int>(member(config, "secondaryBootDisks").size());
+    request.streamsImages = flagMember(member(config, "gcfsConfig"), "enabled");
     readAccelerators(config, request);
     readProvisioning(config, request);
 }
@@ -164,20 +156,22 @@ GoogleResult<PoolRequest> poolRequestOf(const json &pool, const PoolSurroundings
 {
     PoolRequest request;
     PoolSpec &spec = request.spec;
-    spec.name = text(pool, "name");
-    spec.version = text(pool, "version", surroundings.version.c_str());
+    spec.name = textMember(pool, "name");
+    spec.version = textMember(pool, "version", surroundings.version.c_str());
     const json &locations = member(pool, "locations");
     request.hasZonesOfItsOwn = locations.is_array() && !locations.empty();
     spec.zones = request.hasZonesOfItsOwn ? locations.get<std::vector<std::string>>() : surroundings.zones;
     const json &placement = member(pool, "placementPolicy");
-    request.requestedTopology = text(placement, "tpuTopology");
-    request.placementPolicy = text(placement, "policyName");
-    request.isCompact = text(placement, "type") == "COMPACT";
-    request.isQueued = flag(member(pool, "queuedProvisioning"), "enabled");
+    request.requestedTopology = textMember(placement, "tpuTopology");
+    request.placementPolicy = textMember(placement, "policyName");
+    request.placementPolicy.erase(0, request.placementPolicy.rfind('/') + 1); // also as a URL
+    request.isCompact = textMember(placement, "type") == "COMPACT";
+    request.isQueued = flagMember(member(pool, "queuedProvisioning"), "enabled");
+    request.upgradeStrategy = textMember(member(pool, "upgradeSettings"), "strategy");
     const json &management = member(pool, "management");
-    request.autoRepair = management.is_null() || flag(management, "autoRepair");
+    request.autoRepair = management.is_null() || flagMember(management, "autoRepair");
     spec.maxPodsPerNode = number(member(pool, "maxPodsConstraint"), "maxPodsPerNode", 110);
-    spec.acceleratorNetworkProfile = text(member(pool, "networkConfig"), "acceleratorNetworkProfile");
+    spec.acceleratorNetworkProfile = textMember(member(pool, "networkConfig"), "acceleratorNetworkProfile");
     spec.isAutopilot = surroundings.isAutopilot;
     readConfig(member(pool, "config"), request);
     addAccelerators(request, gke, compute);

@@ -20,6 +20,7 @@ struct PoolSurroundings
     std::vector<std::string> zones; ///< of the cluster's nodes
     bool isAutopilot = false;
     bool workloadIdentity = false;
+    bool dataplaneV2 = false;
 };
 
 /// A node pool as its JSON asks for it: the spec for the nodes, and what only the rules look at.
@@ -32,7 +33,7 @@ struct PoolRequest
     int totalMin = 0;
     int totalMax = 0;
     std::string requestedTopology; ///< placementPolicy.tpuTopology
-    std::string placementPolicy; ///< name of a workload policy
+    std::string placementPolicy; ///< name of a resource policy of Compute Engine, without its path
     std::string gpuType; ///< config.accelerators[0]
     int gpuCount = 0;
     bool isFlexStart = false;
@@ -41,7 +42,13 @@ struct PoolRequest
     std::string locationPolicy; ///< of autoscaling: "ANY", "BALANCED" or empty
     std::string maxRunDuration; ///< "604800s" or empty
     bool autoRepair = true;
-    bool usesReservation = false;
+    bool usesReservation = false; ///< a specific one
+    bool takesAnyReservation = false;
+    std::string reservationKey; ///< of its affinity
+    std::vector<std::string> reservations; ///< names as they were given, also "projects/P/reservations/R"
+    std::string upgradeStrategy; ///< "SURGE", "BLUE_GREEN" or empty
+    int secondaryBootDisks = 0;
+    bool streamsImages = false;
     bool hasZonesOfItsOwn = false; ///< locations were named
 };
 

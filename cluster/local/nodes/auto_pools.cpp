@@ -1,5 +1,6 @@
 #include "cluster/local/nodes/auto_pools.h"
 
+#include "cluster/catalog/gke_catalog.h"
 #include "cluster/local/nodes/json_access.h"
 
 #include "cluster/local/nodes/node_object.h"
@@ -231,6 +232,8 @@ PoolSpec poolOf(const PoolWish &wish, const MachineOffer &offer, const std::stri
         pool.imageType = wish.imageType;
     if (!wish.diskType.empty())
         pool.diskType = wish.diskType;
+    else if (takesHyperdiskOnly(offer.name))
+        pool.diskType = "hyperdisk-balanced";
     if (wish.diskGb > 0)
         pool.diskGb = wish.diskGb;
     if (wish.maxPodsPerNode > 0)

@@ -61,6 +61,7 @@ class AutomaticPoolsTest : public QObject
 
 private slots:
     void whatGkeMakesIsShownAsAUsersPoolWouldBe();
+    void aFlexStartPoolComesWithTheNodesThatPodsWaitFor();
     void whatCantBeHadLeavesNothingBehind_data();
     void whatCantBeHadLeavesNothingBehind();
     void aPoolThatIsNotThereCantBeResized();
@@ -86,6 +87,18 @@ void AutomaticPoolsTest::whatGkeMakesIsShownAsAUsersPoolWouldBe()
     QVERIFY(cluster.scaler->resizePool("nap-1", 0));
     QVERIFY(cluster.scaler->deletePool("nap-1"));
     QCOMPARE(cluster.google.container("GET", std::string(kCluster) + "/nodePools/nap-1").status, 404);
+}
+
+void AutomaticPoolsTest::aFlexStartPoolComesWithTheNodesThatPodsWaitFor()
+{
+    Autopilot cluster;
+    local::PoolSpec pool = slice();
+    pool.provisioning = local::Provisioning::FlexStart;
+    const Status made = cluster.scaler->createPool(pool);
+    QVERIFY2(made, made ? "" : made.error().message.c_str());
+    const json shown = cluster.google.container("GET", std::string(kCluster) + "/nodePools/nap-1").body;
+    QVERIFY(shown["config"]["flexStart"].get<bool>());
+    QVERIFY(!shown["management"]["autoRepair"].get<bool>());
 }
 
 void AutomaticPoolsTest::whatCantBeHadLeavesNothingBehind_data()
