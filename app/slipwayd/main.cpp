@@ -31,8 +31,8 @@ void boundFreeMemory()
 #ifdef __GLIBC__
     ::mallopt(M_ARENA_MAX, 2);
     ::mallopt(M_TRIM_THRESHOLD, 256 * 1024);
-    // A watched object is hundreds of small pieces that go at once: each time its larger ones went, all small ones
-    // would be put together, which took a tenth of the time.
+    // A watched object is hundreds of small pieces that go at once: each time its larger ones went, all small
+    // ones would be put together, which took a tenth of the time.
     ::mallopt(M_MXFAST, 0);
 #endif
 }

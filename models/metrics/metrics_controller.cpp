@@ -291,8 +291,8 @@ void MetricsController::load()
     }
     const TimeWindow wanted = window();
     const double until = std::min(wanted.to, now());
-    // The history is read up to this moment, without it: a scrape of the very moment may be written before the
-    // reading or after it, and counted twice it would move the mean of its step.
+    // The history is read up to this moment, without it: a scrape of the very moment may be written before
+    // the reading or after it, and counted twice it would move the mean of its step.
     if (m_latest && cluster::unixSeconds(m_latest->time) >= until)
         m_arrivedWhileLoading.push_back(*m_latest);
     using Lists = cluster::Result<std::vector<std::vector<cluster::ChartPoint>>>;

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::chrono::seconds kTakes{8};
+constexpr std::chrono::seconds kRepositoryTakes{8};
 constexpr const char *kMetadataType
     = "type.googleapis.com/google.devtools.artifactregistry.v1.OperationMetadata";
 constexpr const char *kRepositoryType = "type.googleapis.com/google.devtools.artifactregistry.v1.Repository";
@@ -117,7 +117,7 @@ GoogleResult<json> ArtifactRegistryService::create(const ServerRequest &request,
     if (*there)
         return googleFail(ErrorCode::AlreadyExists, "the repository already exists");
 
-    const OperationPlan plan = m_operations.plan("CREATE_REPOSITORY", place.location, kTakes);
+    const OperationPlan plan = m_operations.plan("CREATE_REPOSITORY", place.location, kRepositoryTakes);
     json stored = body;
     stored["name"] = name;
     const std::string mode = body.value("mode", std::string("MODE_UNSPECIFIED"));
@@ -213,7 +213,7 @@ GoogleResult<json> ArtifactRegistryService::patch(const ServerRequest &request, 
 
 GoogleResult<json> ArtifactRegistryService::remove(const Place &place, const std::string &name)
 {
-    const OperationPlan plan = m_operations.plan("DELETE_REPOSITORY", place.location, kTakes);
+    const OperationPlan plan = m_operations.plan("DELETE_REPOSITORY", place.location, kRepositoryTakes);
     if (!plan.failure) {
         if (const auto gone = m_policies.remove(name); !gone)
             return tl::unexpected(gone.error());

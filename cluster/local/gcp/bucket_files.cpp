@@ -14,10 +14,10 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kFilePiece = std::size_t{1} << 20;
 constexpr int kConditionNotMet = 412, kDiskFull = 507;
 
-tl::unexpected<Error> plain(const GoogleError &error)
+tl::unexpected<Error> storeError(const GoogleError &error)
 {
     ErrorCode code = error.code;
     if (error.httpStatus == kConditionNotMet)
@@ -78,7 +78,7 @@ Result<BucketContent> BucketFiles::list(const std::string &bucket) const
 {
     const auto there = findBucket(m_parts, bucket);
     if (!there)
-        return plain(there.error());
+        return storeError(there.error());
     BucketContent content;
     content.isHierarchical = isHierarchical(*there);
     const auto objects = m_parts.context.documents.list("storage/objects/" + bucket + "/");
@@ -103,7 +103,7 @@ Status BucketFiles::copyTo(const std::string &bucket, const std::string &object,
 {
     const auto found = m_parts.objects.find(bucket, object, generation);
     if (!found)
-        return plain(found.error());
+        return storeError(found.error());
     const auto path = m_parts.blobs.pathOf(found->blob);
     if (!path)
         return tl::unexpected(path.error());
@@ -120,7 +120,7 @@ Result<std::int64_t> BucketFiles::write(const std::string &bucket, const std::st
 {
     const auto there = findBucket(m_parts, bucket);
     if (!there)
-        return plain(there.error());
+        return storeError(there.error());
     FaultContext here;
     here.service = "storage";
     if (m_parts.context.faults.find(FaultKind::DiskFull, here))
@@ -129,7 +129,7 @@ Result<std::int64_t> BucketFiles::write(const std::string &bucket, const std::st
     if (!blob)
         return tl::unexpected(blob.error());
     const auto store = [&]() -> Result<std::int64_t> {
-        std::string piece(kPiece, '\0');
+        std::string piece(kFilePiece, '\0');
         for (std::uint64_t at = 0;;) {
             const ssize_t count = ::pread(file, piece.data(), piece.size(), static_cast<off_t>(at));
             if (count < 0)
@@ -149,7 +149,7 @@ Result<std::int64_t> BucketFiles::write(const std::string &bucket, const std::st
         const auto made = m_parts.objects.commit(bucket, object, {{"contentType", typeOf(object)}}, *blob,
                                                  conditions, keepsVersions(*there));
         if (!made)
-            return plain(made.error());
+            return storeError(made.error());
         return made->generation();
     };
     const auto generation = store();
@@ -158,7 +158,7 @@ Result<std::int64_t> BucketFiles::write(const std::string &bucket, const std::st
         return generation;
     }
     if (const auto foldered = makeParentFolders(m_parts, *there, object); !foldered)
-        return plain(foldered.error());
+        return storeError(foldered.error());
     return generation;
 }
 
@@ -166,23 +166,23 @@ Status BucketFiles::remove(const std::string &bucket, const std::string &object,
 {
     const auto there = findBucket(m_parts, bucket);
     if (!there)
-        return plain(there.error());
+        return storeError(there.error());
     ObjectConditions conditions;
     conditions.generation = generation;
     const auto removed = m_parts.objects.remove(bucket, object, {}, conditions, keepsVersions(*there));
-    return removed ? Status{} : plain(removed.error());
+    return removed ? Status{} : storeError(removed.error());
 }
 
 Status BucketFiles::makeFolder(const std::string &bucket, const std::string &folder)
 {
     const auto there = findBucket(m_parts, bucket);
     if (!there)
-        return plain(there.error());
+        return storeError(there.error());
     if (const auto valid = checkObjectName(folder); !valid)
-        return plain(valid.error());
+        return storeError(valid.error());
     // What is above a name in the folder: the folder itself, and those above that.
     const auto made = makeParentFolders(m_parts, *there, folder);
-    return made ? Status{} : plain(made.error());
+    return made ? Status{} : storeError(made.error());
 }
 
 Status BucketFiles::removeFolder(const std::string &bucket, const std::string &folder)

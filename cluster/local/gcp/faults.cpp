@@ -131,7 +131,7 @@ bool matches(const Fault &fault, FaultKind kind, const FaultContext &context)
         && same(fault.quota, context.quota) && same(fault.operation, context.operation);
 }
 
-std::string keyOf(const std::string &id)
+std::string faultKey(const std::string &id)
 {
     // Numbers of one length sort by age.
     const std::string number = id.substr(id.find('-') + 1);
@@ -217,7 +217,7 @@ Result<Fault> Faults::add(Fault fault)
         fault.id = "f-" + std::to_string(last + 1);
         fault.struck = 0;
         // Before the disk is said to be full, so that this fault itself is kept.
-        if (auto stored = m_documents.put(keyOf(fault.id), fault.toJson()); !stored)
+        if (auto stored = m_documents.put(faultKey(fault.id), fault.toJson()); !stored)
             return tl::unexpected(stored.error());
         m_faults.push_back(fault);
     }
@@ -242,7 +242,7 @@ Status Faults::remove(const std::string &id)
         if (found == m_faults.end())
             return fail(ErrorCode::NotFound,
                         "no fault '" + id + "' is on order; 'slipwayctl local fault list' shows them");
-        if (const Status removed = m_documents.remove(keyOf(id)); !removed)
+        if (const Status removed = m_documents.remove(faultKey(id)); !removed)
             return removed;
         m_faults.erase(found);
     }
@@ -259,7 +259,7 @@ void Faults::countStrike(const std::string &id)
     if (found == m_faults.end())
         return;
     ++found->struck;
-    static_cast<void>(m_documents.put(keyOf(id), found->toJson())); // else it counts anew after a restart
+    static_cast<void>(m_documents.put(faultKey(id), found->toJson())); // else it counts anew after a restart
 }
 
 Status Faults::clear()
@@ -292,10 +292,10 @@ std::optional<Fault> Faults::strike(FaultKind kind, const FaultContext &context)
         // Only a count that comes to an end is kept on disk: no request is to wait for it without need. That
         // it could not be stored (the disk is full) does not keep the fault from striking.
         if (isOver) {
-            static_cast<void>(m_documents.remove(keyOf(found->id)));
+            static_cast<void>(m_documents.remove(faultKey(found->id)));
             m_faults.erase(found);
         } else if (found->times > 0) {
-            static_cast<void>(m_documents.put(keyOf(found->id), found->toJson()));
+            static_cast<void>(m_documents.put(faultKey(found->id), found->toJson()));
         }
     }
     if (isOver)

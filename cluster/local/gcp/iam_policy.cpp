@@ -16,7 +16,7 @@ constexpr const char *kNoPolicyEtag = "ACAB";
 constexpr std::string_view kAccountDomain = ".iam.gserviceaccount.com";
 constexpr std::string_view kPoolDomain = ".svc.id.goog[";
 
-std::string keyOf(const std::string &resource)
+std::string policyKey(const std::string &resource)
 {
     return "iam-policies/" + resource;
 }
@@ -75,7 +75,7 @@ bool endsWith(std::string_view text, std::string_view end)
 
 GoogleResult<json> IamPolicies::get(const std::string &resource, int requestedVersion) const
 {
-    const auto document = m_context.documents.get(keyOf(resource));
+    const auto document = m_context.documents.get(policyKey(resource));
     if (!document)
         return tl::unexpected(toGoogleError(document.error()));
     if (!*document)
@@ -188,11 +188,11 @@ GoogleResult<json> IamPolicies::set(const std::string &resource, const json &pol
                      "with exponential backoff.");
     Result<Document> written = fail(ErrorCode::Aborted, {});
     if (etag.empty())
-        written = m_context.documents.put(keyOf(resource), value);
+        written = m_context.documents.put(policyKey(resource), value);
     else if (etag == kNoPolicyEtag)
-        written = m_context.documents.create(keyOf(resource), value);
+        written = m_context.documents.create(policyKey(resource), value);
     else if (const auto generation = generationOfEtag(etag))
-        written = m_context.documents.replace(keyOf(resource), value, *generation);
+        written = m_context.documents.replace(policyKey(resource), value, *generation);
     if (written)
         return wire(*bindings, written->etag(), 3);
     const ErrorCode code = written.error().code;
@@ -203,13 +203,13 @@ GoogleResult<json> IamPolicies::set(const std::string &resource, const json &pol
 
 GoogleStatus IamPolicies::setInitial(const std::string &resource, const json &bindings)
 {
-    const auto written = m_context.documents.put(keyOf(resource), {{"bindings", bindings}});
+    const auto written = m_context.documents.put(policyKey(resource), {{"bindings", bindings}});
     return written ? GoogleStatus{} : tl::unexpected(toGoogleError(written.error()));
 }
 
 GoogleStatus IamPolicies::remove(const std::string &resource)
 {
-    const Status removed = m_context.documents.remove(keyOf(resource));
+    const Status removed = m_context.documents.remove(policyKey(resource));
     if (removed || removed.error().code == ErrorCode::NotFound)
         return {};
     return tl::unexpected(toGoogleError(removed.error()));
@@ -217,7 +217,7 @@ GoogleStatus IamPolicies::remove(const std::string &resource)
 
 GoogleStatus IamPolicies::renameMember(const std::string &from, const std::string &to)
 {
-    const auto documents = m_context.documents.list(keyOf({}));
+    const auto documents = m_context.documents.list(policyKey({}));
     if (!documents)
         return tl::unexpected(toGoogleError(documents.error()));
     for (const Document &document : *documents) {

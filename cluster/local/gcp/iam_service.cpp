@@ -14,7 +14,7 @@ constexpr const char *kApi = "iam.googleapis.com";
 
 constexpr std::size_t kMostAccounts = 100; // of a project, Google's default quota
 
-std::string keyOf(const std::string &email)
+std::string accountKey(const std::string &email)
 {
     return "service-accounts/" + email;
 }
@@ -98,7 +98,7 @@ GoogleResult<json> IamService::create(const ServerRequest &request, const Projec
     const std::string suffix = "@" + project.id + ".iam.gserviceaccount.com";
     const std::string email = id + suffix;
     const std::string name = "projects/" + project.id + "/serviceAccounts/" + email;
-    const auto others = m_context.documents.list(keyOf({}));
+    const auto others = m_context.documents.list(accountKey({}));
     if (!others)
         return tl::unexpected(toGoogleError(others.error()));
     const auto count = std::count_if(others->begin(), others->end(), [&](const Document &document) {
@@ -115,7 +115,7 @@ GoogleResult<json> IamService::create(const ServerRequest &request, const Projec
         if (given.contains(field))
             resource[field] = given[field];
     }
-    const auto written = m_context.documents.create(keyOf(email), resource);
+    const auto written = m_context.documents.create(accountKey(email), resource);
     if (written)
         return resource;
     if (written.error().code != ErrorCode::AlreadyExists)
@@ -129,7 +129,7 @@ GoogleResult<json> IamService::create(const ServerRequest &request, const Projec
 GoogleResult<json> IamService::list(const ServerRequest &request, const Project &project)
 {
     const auto page = pageOf(request, "pageSize", 20, 100);
-    const auto documents = m_context.documents.list(keyOf({}));
+    const auto documents = m_context.documents.list(accountKey({}));
     if (!page)
         return googleFail(ErrorCode::InvalidArgument, "Invalid page token.");
     if (!documents)
@@ -139,7 +139,7 @@ GoogleResult<json> IamService::list(const ServerRequest &request, const Project 
         if (document.value.value("projectId", std::string()) != project.id || document.key <= page->after)
             continue;
         if (accounts.size() == page->size) {
-            const std::string last = keyOf(emailOf(accounts.back()));
+            const std::string last = accountKey(emailOf(accounts.back()));
             return json{{"accounts", std::move(accounts)}, {"nextPageToken", pageTokenAfter(last)}};
         }
         accounts.push_back(document.value);
@@ -152,12 +152,12 @@ GoogleResult<json> IamService::find(const std::string &projectId, const std::str
     const auto fits = [&](const json &account) {
         return projectId == "-" || account.value("projectId", std::string()) == projectId;
     };
-    const auto direct = m_context.documents.get(keyOf(name));
+    const auto direct = m_context.documents.get(accountKey(name));
     if (!direct)
         return tl::unexpected(toGoogleError(direct.error()));
     if (*direct && fits((*direct)->value))
         return (*direct)->value;
-    const auto documents = m_context.documents.list(keyOf({}));
+    const auto documents = m_context.documents.list(accountKey({}));
     if (!documents)
         return tl::unexpected(toGoogleError(documents.error()));
     for (const Document &document : *documents) {
@@ -216,7 +216,7 @@ GoogleResult<json> IamService::verb(const ServerRequest &request, const json &ac
 
 GoogleResult<json> IamService::update(const json &account, const json &fields)
 {
-    const auto written = m_context.documents.update(keyOf(emailOf(account)), [&](json &value) -> Status {
+    const auto written = m_context.documents.update(accountKey(emailOf(account)), [&](json &value) -> Status {
         value.update(fields);
         return {};
     });
@@ -238,7 +238,7 @@ GoogleResult<json> IamService::remove(const json &account)
         return tl::unexpected(renamed.error());
     if (const auto gone = m_policies.remove("serviceAccounts/" + email); !gone)
         return tl::unexpected(gone.error());
-    const Status removed = m_context.documents.remove(keyOf(email));
+    const Status removed = m_context.documents.remove(accountKey(email));
     if (!removed)
         return tl::unexpected(toGoogleError(removed.error()));
     return json::object();
@@ -255,7 +255,7 @@ GoogleResult<json> IamService::undelete(const std::string &projectId, const std:
     if (projectId != "-" && account.value("projectId", std::string()) != projectId)
         return unknownAccount();
     const std::string email = emailOf(account);
-    const auto written = m_context.documents.create(keyOf(email), account);
+    const auto written = m_context.documents.create(accountKey(email), account);
     if (!written && written.error().code == ErrorCode::AlreadyExists)
         return googleFail(ErrorCode::FailedPrecondition,
                           "Service account " + email + " exists again: it can't be undeleted.");

@@ -30,12 +30,12 @@ GoogleResult<PoolRequest> read(const json &pool, const ClusterRecord &record)
 }
 
 /// Fields of an update that go to `config`, as they are.
-constexpr std::array<const char *, 7> kConfigFields{
+constexpr std::array<const char *, 7> kPoolConfigFields{
     "imageType",     "workloadMetadataConfig", "gvnic",        "gcfsConfig",
     "kubeletConfig", "linuxNodeConfig",        "loggingConfig"};
 
 /// What of a pool can be changed in place. False: nothing that is known.
-bool applyUpdate(json &pool, const json &update)
+bool applyPoolUpdate(json &pool, const json &update)
 {
     bool isKnown = false;
     json &config = pool["config"];
@@ -59,7 +59,7 @@ bool applyUpdate(json &pool, const json &update)
         config["taints"] = std::move(wanted);
         isKnown = true;
     }
-    for (const char *field : kConfigFields) {
+    for (const char *field : kPoolConfigFields) {
         if (const auto value = update.find(field); value != update.end()) {
             config[field] = *value;
             isKnown = true;
@@ -216,7 +216,7 @@ GoogleResult<json> PoolMethods::update(const Project &project, const ClusterKey 
             return tl::unexpected(now.error());
         if (auto allowed = checkImmutable(*now, body); !allowed)
             return allowed;
-        const bool isChanged = applyUpdate(found, body);
+        const bool isChanged = applyPoolUpdate(found, body);
         if (!isChanged && wanted.empty())
             return invalidArgument("Must specify a field to update.");
         const PoolSurroundings surroundings = surroundingsOf(record.wire);

@@ -9,7 +9,7 @@ using nlohmann::json;
 
 namespace {
 
-std::string keyOf(const std::string &id)
+std::string projectKey(const std::string &id)
 {
     return "projects/" + id;
 }
@@ -53,7 +53,7 @@ GoogleResult<std::optional<Project>> Projects::find(const std::string &idOrNumbe
             return std::nullopt;
         id = (*entry)->value.value("projectId", std::string());
     }
-    const auto document = m_context.documents.get(keyOf(id));
+    const auto document = m_context.documents.get(projectKey(id));
     if (!document)
         return tl::unexpected(toGoogleError(document.error()));
     if (!*document)
@@ -80,7 +80,7 @@ GoogleResult<Project> Projects::require(const std::string &idOrNumber) const
 
 GoogleResult<std::vector<Project>> Projects::all() const
 {
-    const auto documents = m_context.documents.list(keyOf({}));
+    const auto documents = m_context.documents.list(projectKey({}));
     if (!documents)
         return tl::unexpected(toGoogleError(documents.error()));
     std::vector<Project> projects;
@@ -100,7 +100,7 @@ GoogleResult<Project> Projects::create(json resource)
     const auto numbered = m_context.documents.put(numberKeyOf(project.number), {{"projectId", project.id}});
     if (!numbered)
         return tl::unexpected(toGoogleError(numbered.error()));
-    const auto written = m_context.documents.create(keyOf(project.id), resource);
+    const auto written = m_context.documents.create(projectKey(project.id), resource);
     if (!written) {
         static_cast<void>(m_context.documents.remove(numberKeyOf(project.number)));
         if (written.error().code == ErrorCode::AlreadyExists)
@@ -118,7 +118,7 @@ GoogleStatus Projects::setState(const Project &project, const std::string &state
 
 GoogleResult<Project> Projects::update(const Project &project, const json &fields)
 {
-    const auto written = m_context.documents.update(keyOf(project.id), [&](json &resource) -> Status {
+    const auto written = m_context.documents.update(projectKey(project.id), [&](json &resource) -> Status {
         resource.update(fields);
         return {};
     });

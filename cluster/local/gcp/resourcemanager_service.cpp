@@ -44,7 +44,7 @@ GoogleStatus checkName(const std::string &name)
 }
 
 /// "lifecycleState:ACTIVE", "id:x", "name:x*", "labels.k:v", several of them parted by blanks or AND.
-bool matches(const json &project, const std::string &filter)
+bool matchesProject(const json &project, const std::string &filter)
 {
     std::istringstream words(filter);
     for (std::string word; words >> word;) {
@@ -205,7 +205,7 @@ GoogleResult<json> ResourceManagerService::list(const ServerRequest &request)
     const std::string filter = request.queryValue("filter").value_or("");
     json items = json::array();
     for (const Project &project : *projects) {
-        if (project.id <= page->after || !matches(project.resource, filter))
+        if (project.id <= page->after || !matchesProject(project.resource, filter))
             continue;
         if (items.size() == page->size) {
             const std::string last = items.back().value("projectId", std::string());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostAtOnce = 20; // of batchEnable
 constexpr const char *kNoOperation = "operations/noop.DONE_OPERATION";
-constexpr std::chrono::seconds kTakes{6};
+constexpr std::chrono::seconds kServiceTakes{6};
 
 tl::unexpected<GoogleError> unknownService(const std::string &names)
 {
@@ -160,7 +160,7 @@ GoogleResult<json> ServiceUsageService::enable(const Project &project, const std
     if (const auto paid = checkBilling(project, names); !paid)
         return tl::unexpected(paid.error());
 
-    const OperationPlan plan = m_operations.plan("ENABLE_SERVICE", {}, kTakes);
+    const OperationPlan plan = m_operations.plan("ENABLE_SERVICE", {}, kServiceTakes);
     if (!plan.failure) {
         for (const std::string &name : *absent) {
             if (const auto set = m_apis.set(project, name, true, plan.endsAt); !set)
@@ -180,7 +180,7 @@ GoogleResult<json> ServiceUsageService::disable(const Project &project, const st
 {
     if (const auto known = checkKnown({name}); !known)
         return tl::unexpected(known.error());
-    const OperationPlan plan = m_operations.plan("DISABLE_SERVICE", {}, kTakes);
+    const OperationPlan plan = m_operations.plan("DISABLE_SERVICE", {}, kServiceTakes);
     if (!plan.failure) {
         if (const auto set = m_apis.set(project, name, false, plan.endsAt); !set)
             return tl::unexpected(set.error());

@@ -11,7 +11,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::chrono::minutes kTakes{10};
+constexpr std::chrono::minutes kCacheTakes{10};
 constexpr std::int64_t kShortestTtl = 3600; // seconds
 constexpr std::int64_t kLongestTtl = 604800;
 
@@ -134,7 +134,7 @@ GoogleResult<json> StorageCaches::insert(const ServerRequest &request, const std
         return googleFail(ErrorCode::AlreadyExists,
                           "The bucket " + bucket + " has an anywhere cache in zone " + zone + " already.");
 
-    const OperationPlan plan = m_parts.operations.plan("CREATE_ANYWHERE_CACHE", zone, kTakes);
+    const OperationPlan plan = m_parts.operations.plan("CREATE_ANYWHERE_CACHE", zone, kCacheTakes);
     const std::string now = rfc3339(m_parts.context.now(), 3);
     const json cache{{"kind", "storage#anywhereCache"},
                      {"id", bucket + "/" + zone},
@@ -197,7 +197,7 @@ GoogleResult<json> StorageCaches::patch(const ServerRequest &request, const std:
             (*cache)[field] = body[field];
     }
     (*cache)["updateTime"] = rfc3339(m_parts.context.now(), 3);
-    const OperationPlan plan = m_parts.operations.plan("UPDATE_ANYWHERE_CACHE", id, kTakes);
+    const OperationPlan plan = m_parts.operations.plan("UPDATE_ANYWHERE_CACHE", id, kCacheTakes);
     if (!plan.failure) {
         const auto written = m_parts.context.documents.put(keyOf(bucket, id), *cache);
         if (!written)

@@ -9,7 +9,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{256} << 10; // of a streamed download
+constexpr std::size_t kDownloadPiece = std::size_t{256} << 10; // of a streamed download
 constexpr std::uint64_t kMostInMemory = std::uint64_t{64} << 20; // of one that isn't
 
 ServerResponse toResponse(const GoogleResult<json> &body)
@@ -128,7 +128,7 @@ void StorageService::serve(const std::shared_ptr<ServerExchange> &exchange, Path
     bool isBegun = false;
     for (std::uint64_t done = 0; done < download->length || !isBegun;) {
         const auto wanted
-            = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, download->length - done));
+            = static_cast<std::size_t>(std::min<std::uint64_t>(kDownloadPiece, download->length - done));
         auto bytes = m_parts.blobs.read(download->blob, download->offset + done, wanted);
         if (!bytes || bytes->size() < wanted) { // replaced and swept away while it was read
             if (isBegun)

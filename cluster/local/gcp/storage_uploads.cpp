@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::hours kSessionLives{7 * 24};
 constexpr int kIdDigits = 48;
 
-std::string keyOf(const std::string &id)
+std::string uploadKey(const std::string &id)
 {
     return "storage/uploads/" + id;
 }
@@ -215,7 +215,7 @@ GoogleResult<std::string> StorageUploads::begin(const ServerRequest &request, co
     const std::string id = randomHex(kIdDigits);
     const std::string bucketName = bucket.value("name", std::string());
     const auto written
-        = m_parts.context.documents.put(keyOf(id),
+        = m_parts.context.documents.put(uploadKey(id),
                                         {{"bucket", bucketName},
                                          {"name", name},
                                          {"fields", fields},
@@ -232,7 +232,7 @@ GoogleResult<std::string> StorageUploads::begin(const ServerRequest &request, co
 
 GoogleResult<StorageUploads::Session> StorageUploads::findSession(const std::string &id) const
 {
-    const auto document = m_parts.context.documents.get(keyOf(id));
+    const auto document = m_parts.context.documents.get(uploadKey(id));
     if (!document)
         return tl::unexpected(toStorageError(document.error()));
     if (!*document)
@@ -357,12 +357,12 @@ GoogleResult<json> StorageUploads::finish(const ServerRequest &request, const Se
         json done = session.value;
         done["resource"] = *resource;
         // A client that lost the answer asks again, and is told the same. Without this record it starts anew.
-        static_cast<void>(m_parts.context.documents.put(keyOf(session.id), done));
+        static_cast<void>(m_parts.context.documents.put(uploadKey(session.id), done));
         return resource;
     }
     const int status = httpStatusOf(resource.error());
     if (status == 400 || status == 412) { // no later try can do better
-        static_cast<void>(m_parts.context.documents.remove(keyOf(session.id)));
+        static_cast<void>(m_parts.context.documents.remove(uploadKey(session.id)));
         static_cast<void>(m_parts.blobs.remove(session.blob()));
     }
     return resource;
@@ -373,7 +373,7 @@ ServerResponse StorageUploads::cancel(const std::string &id)
     const auto session = findSession(id);
     if (!session)
         return storageErrorResponse(session.error());
-    if (const Status removed = m_parts.context.documents.remove(keyOf(id)); !removed)
+    if (const Status removed = m_parts.context.documents.remove(uploadKey(id)); !removed)
         return storageErrorResponse(toStorageError(removed.error()));
     if (!session->isDone())
         static_cast<void>(m_parts.blobs.remove(session->blob()));
@@ -382,7 +382,7 @@ ServerResponse StorageUploads::cancel(const std::string &id)
 
 GoogleResult<std::set<std::string>> StorageUploads::sweep()
 {
-    const auto documents = m_parts.context.documents.list(keyOf({}));
+    const auto documents = m_parts.context.documents.list(uploadKey({}));
     if (!documents)
         return tl::unexpected(toStorageError(documents.error()));
     const std::int64_t oldest = millisecondsOf(m_parts.context.now() - kSessionLives);

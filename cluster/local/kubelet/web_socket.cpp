@@ -56,17 +56,19 @@ public:
     void write(std::string message, ByteStream::WriteHandler handler) override
     {
         auto kept = std::make_shared<std::string>(std::move(message));
-        m_socket->async_write(asio::buffer(*kept),
-                              [socket = m_socket, kept,
-                               handler = std::move(handler)](const boost::system::error_code &error,
-                                                             std::size_t) { handler(webSocketError(error)); });
+        m_socket->async_write(
+            asio::buffer(*kept),
+            [socket = m_socket, kept, handler = std::move(handler)](
+                const boost::system::error_code &error, std::size_t) { handler(webSocketError(error)); });
     }
 
     void close(ByteStream::WriteHandler handler) override
     {
-        m_socket->async_close(websocket::close_code::normal,
-                              [socket = m_socket, handler = std::move(handler)](
-                                  const boost::system::error_code &error) { handler(webSocketError(error)); });
+        m_socket->async_close(
+            websocket::close_code::normal,
+            [socket = m_socket, handler = std::move(handler)](const boost::system::error_code &error) {
+                handler(webSocketError(error));
+            });
     }
 
     void cut() override { m_socket->next_layer().close(); }

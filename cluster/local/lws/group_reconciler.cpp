@@ -9,6 +9,7 @@ namespace cluster::local {
 
 using Json = nlohmann::json;
 using json_access::at;
+using json_access::isGoing;
 using json_access::text;
 
 namespace {
@@ -23,11 +24,6 @@ std::string nameOf(const Json &object)
 std::string spaceOf(const Json &object)
 {
     return text(at(object, "metadata"), "namespace");
-}
-
-bool isGoing(const Json &object)
-{
-    return !at(at(object, "metadata"), "deletionTimestamp").is_null();
 }
 
 } // namespace

@@ -11,17 +11,13 @@ namespace cluster::local {
 
 using Json = nlohmann::json;
 using json_access::at;
+using json_access::isGoing;
 using json_access::text;
 
 namespace {
 
 constexpr std::chrono::seconds whileLeadersGo{5};
 constexpr std::chrono::milliseconds afterConflict{1};
-
-bool isGoing(const Json &object)
-{
-    return !at(at(object, "metadata"), "deletionTimestamp").is_null();
-}
 
 } // namespace
 

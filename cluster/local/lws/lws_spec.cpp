@@ -14,7 +14,6 @@ using json_access::text;
 namespace {
 
 constexpr std::int64_t mostNumber = 1'000'000'000; // so that no product of two overflows
-constexpr std::int64_t mostReplicas = 1'000'000; // the schema's
 
 std::optional<std::int64_t> wholeNumber(std::string_view digits)
 {

@@ -7,6 +7,8 @@
 
 namespace cluster::local {
 
+constexpr std::int64_t mostReplicas = 1'000'000; ///< as the schema allows them
+
 /// What the rules read of a LeaderWorkerSet, its defaults filled in.
 struct LwsSpec
 {

@@ -18,7 +18,6 @@ using json_access::text;
 
 namespace {
 
-constexpr std::int64_t mostReplicas = 1'000'000;
 constexpr std::int64_t mostPods = 2'147'483'647;
 constexpr std::size_t longestName = 63;
 constexpr const char *labelPattern = "[a-z]([-a-z0-9]*[a-z0-9])?";

@@ -9,14 +9,10 @@ namespace cluster::local {
 
 using Json = nlohmann::json;
 using json_access::at;
+using json_access::isGoing;
 using json_access::text;
 
 namespace {
-
-bool isGoing(const Json &object)
-{
-    return !at(at(object, "metadata"), "deletionTimestamp").is_null();
-}
 
 bool wasRestarted(const Json &pod)
 {

@@ -7,7 +7,7 @@ namespace cluster::local {
 namespace {
 
 /// The store may have to be started first.
-constexpr std::chrono::seconds patience{25};
+constexpr std::chrono::seconds queryPatience{25};
 
 ErrorCode codeOf(int status)
 {
@@ -41,7 +41,7 @@ Result<std::string> MonitoringClient::ask(const std::string &project, const std:
     request.headers.push_back({"Authorization", "Bearer " + *token});
     HttpOptions options;
     options.caFile = m_caFile;
-    options.deadline = Deadline::after(patience);
+    options.deadline = Deadline::after(queryPatience);
     auto answer = m_http.send(request, options);
     if (!answer)
         return tl::unexpected(answer.error());

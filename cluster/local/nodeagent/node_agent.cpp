@@ -123,14 +123,14 @@ Status NodeAgent::Private::start()
         spdlog::warn("{}; pods' devices are prepared anew", loaded.error().message);
     BackoffRules rules;
     rules.timeScale = options.timeScale;
-    context = std::make_unique<AgentContext>(
-        AgentContext{io, client, options, *images, *writer, *events, *addresses, *claims, *work, *probes,
-                     isolation, init, engine, cgroups ? &*cgroups : nullptr, randomText(), machineProcessors(), rules,
-                     [this](const std::string &name) {
-                         const auto found = nodes.find(name);
-                         return found == nodes.end() ? nullptr : found->second;
-                     },
-                     [this](const std::string &uid) { onGone(uid); }});
+    context = std::make_unique<AgentContext>(AgentContext{
+        io, client, options, *images, *writer, *events, *addresses, *claims, *work, *probes, isolation, init,
+        engine, cgroups ? &*cgroups : nullptr, randomText(), machineProcessors(), rules,
+        [this](const std::string &name) {
+            const auto found = nodes.find(name);
+            return found == nodes.end() ? nullptr : found->second;
+        },
+        [this](const std::string &uid) { onGone(uid); }});
     watchNodes();
     watchContainers();
     return {};

@@ -16,7 +16,6 @@ using Json = nlohmann::json;
 using json_access::at;
 using json_access::text;
 
-
 bool wantsMigration(const Json &object)
 {
     return at(at(at(object, "spec"), "activeMigration"), "optimizeRulePriority") == true;

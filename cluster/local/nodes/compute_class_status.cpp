@@ -14,7 +14,6 @@ using Json = nlohmann::json;
 using json_access::at;
 using json_access::text;
 
-
 /// "2026-09-18 17:02:57 UTC"
 std::string wallTime(UnixTime time)
 {

@@ -29,4 +29,10 @@ inline std::string text(const nlohmann::json &object, const char *outer, const c
     return text(at(object, outer), inner);
 }
 
+/// Of a Kubernetes object: it is being deleted.
+inline bool isGoing(const nlohmann::json &object)
+{
+    return !at(at(object, "metadata"), "deletionTimestamp").is_null();
+}
+
 } // namespace cluster::local::json_access

@@ -239,8 +239,8 @@ void NodeWriter::dropPods(const std::string &node, const CancelToken &cancel)
     if (!pods)
         return; // the garbage collector will
     for (const Json &pod : *pods) {
-        const ResourcePath path
-            = coreV1("pods", json_access::text(pod, "metadata", "namespace"), json_access::text(pod, "metadata", "name"));
+        const ResourcePath path = coreV1("pods", json_access::text(pod, "metadata", "namespace"),
+                                         json_access::text(pod, "metadata", "name"));
         if (!hasEnded(pod)) {
             const Json status{{"phase", "Failed"},
                               {"conditions",
