@@ -133,6 +133,7 @@ private slots:
     void aSecondLeaderIsToldBusyAndGetsItsTurn();
     void foreignAndSilentConnectionsBlockNobody();
     void aWorkerThatNeverListensEndsTheGroupInTime();
+    void aWorkerWithoutAnAddressIsAwaited();
     void aLostRpcServerIsNoticed_data();
     void aLostRpcServerIsNoticed();
     void aLostWorkerIsNoticed();
@@ -318,6 +319,22 @@ void GroupTest::aWorkerThatNeverListensEndsTheGroupInTime()
     QVERIFY(!silent.form());
     QVERIFY2(silent.result->error().message.find("was silent for too long") != std::string::npos,
              silent.result->error().message.c_str());
+}
+
+// In a cluster a worker's name comes with its pod, which may start after the leader's.
+void GroupTest::aWorkerWithoutAnAddressIsAwaited()
+{
+    Bench bench;
+    const std::string unnamed = "no..name:6379"; // refused by the resolver itself, without a name server
+    auto options = Leader::options({bench.address(), unnamed});
+    options.formDeadline = 300ms;
+    Leader leader(bench, options);
+    QVERIFY(!leader.form());
+    QVERIFY(leader.result->error().code == cluster::ErrorCode::DeadlineExceeded);
+    const std::string &message = leader.result->error().message;
+    QVERIFY2(message.find("worker " + unnamed + " has no address") == 0
+                 && message.find("; waited") != std::string::npos,
+             message.c_str());
 }
 
 void GroupTest::aLostRpcServerIsNoticed_data()
