@@ -24,6 +24,8 @@ Result<RuntimeKind> runtimeKind(const std::string &name)
 {
     if (name == "slipway-engine")
         return RuntimeKind::Engine;
+    if (name == "slipway-ray")
+        return RuntimeKind::Ray;
     if (name == "simulated")
         return RuntimeKind::Simulated;
     if (name == "process")
@@ -32,7 +34,7 @@ Result<RuntimeKind> runtimeKind(const std::string &name)
         return RuntimeKind::Podman;
     return fail(ErrorCode::InvalidArgument,
                 "there is no runtime '" + name
-                    + "'; there are slipway-engine, simulated, process and podman");
+                    + "'; there are slipway-engine, slipway-ray, simulated, process and podman");
 }
 
 constexpr const char *processHint

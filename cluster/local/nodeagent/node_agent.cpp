@@ -99,6 +99,8 @@ Status NodeAgent::Private::start()
         = options.initProgram.empty() ? besideThisProgram("slipway-pod-init") : options.initProgram;
     const fs::path engine = options.programsFolder.empty() ? besideThisProgram("slipway-engine")
                                                            : options.programsFolder / "slipway-engine";
+    const fs::path ray = options.programsFolder.empty() ? besideThisProgram("slipway-ray")
+                                                        : options.programsFolder / "slipway-ray";
     const Isolation isolation = probeIsolation(init, options.folder);
     findCgroups();
     writes = std::make_unique<WorkPool>(io, options.writerThreads);
@@ -115,7 +117,7 @@ Status NodeAgent::Private::start()
     rules.timeScale = options.timeScale;
     context = std::make_unique<AgentContext>(
         AgentContext{io, client, options, *images, *writer, *events, *addresses, *claims, *work, *probes,
-                     isolation, init, engine, cgroups ? &*cgroups : nullptr, machineProcessors(), rules,
+                     isolation, init, engine, ray, cgroups ? &*cgroups : nullptr, machineProcessors(), rules,
                      [this](const std::string &name) {
                          const auto found = nodes.find(name);
                          return found == nodes.end() ? nullptr : found->second;
