@@ -302,6 +302,7 @@ Result<PreparedContainer> prepareContainer(const AgentContext &context, const Pr
         if (auto added = addEngine(context, input, environment, container); !added)
             return tl::unexpected(added.error());
     } else if (input.choice.kind == RuntimeKind::Ray) {
+        removeRayVariables(environment);
         if (auto added = addRay(context, input, environment, container); !added)
             return tl::unexpected(added.error());
     } else if (input.choice.kind == RuntimeKind::Podman) {

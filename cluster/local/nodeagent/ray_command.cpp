@@ -75,6 +75,12 @@ std::string rayVersionOfImage(const std::string &image)
                                                                                          : std::string();
 }
 
+void removeRayVariables(Environment &environment)
+{
+    std::erase_if(environment,
+                  [](const auto &variable) { return variable.first.starts_with("SLIPWAY_RAY_"); });
+}
+
 std::vector<std::string> withOwnLocalhost(std::vector<std::string> words, const std::string &address)
 {
     constexpr std::string_view local = "://localhost:";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/base/result.h"
+#include "cluster/local/nodeagent/environment.h"
 #include "cluster/local/nodeagent/shell_words.h"
 
 #include <filesystem>
@@ -24,6 +25,10 @@ Result<std::vector<std::string>> rayCommand(const RayCommandInput &input);
 
 /// The version of an image's tag ("rayproject/ray:2.9.0-py310" is 2.9.0); empty where it has none.
 std::string rayVersionOfImage(const std::string &image);
+
+/// What slipway-ray is told by variables of its own (SLIPWAY_RAY_…) is the agent's to say: a pod that sets
+/// them would choose which program of this machine runs.
+void removeRayVariables(Environment &environment);
 
 /// "localhost" in a URL of a command is the pod itself, which on the one loopback network is its own address.
 std::vector<std::string> withOwnLocalhost(std::vector<std::string> words, const std::string &address);

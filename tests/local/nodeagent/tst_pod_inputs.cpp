@@ -300,6 +300,10 @@ private slots:
         QCOMPARE(rayVersionOfImage("reg.example:5000/rayproject/ray-ml:2.9.0-py310"), std::string("2.9.0"));
         QCOMPARE(rayVersionOfImage("reg.example:5000/ray"), std::string());
         QCOMPARE(rayVersionOfImage("ray:nightly"), std::string());
+        Environment environment{
+            {"SLIPWAY_RAY_ENGINE", "/bin/sh"}, {"SLIPWAY_RAY_JOBS", "allowed"}, {"A", "b"}};
+        removeRayVariables(environment);
+        QCOMPARE(environment, (Environment{{"A", "b"}}));
     }
 
     void variablesComeFromEverywhereAndRefer()

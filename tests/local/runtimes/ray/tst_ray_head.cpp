@@ -266,7 +266,8 @@ private slots:
         const std::size_t index = before == "127.0.0.2" ? 0 : 1;
         isKilled ? stand.killWorker(index) : stand.stopWorker(index);
         const auto dead = [&stand, &before] {
-            for (const json &node : stand.getJson("/api/v0/nodes")["data"]["result"]["result"]) {
+            const json nodes = stand.getJson("/api/v0/nodes")["data"]["result"]["result"];
+            for (const json &node : nodes) {
                 if (text(node["node_ip"]) == before && node["state"] == "DEAD")
                     return text(node["state_message"]);
             }
