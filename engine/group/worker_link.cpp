@@ -27,8 +27,8 @@ std::string inSeconds(milliseconds time)
     return text.substr(0, text.find('.') + 2) + " s";
 }
 
-/// Is it worth trying again until the deadline? A worker may still be starting, or ending its last session; in a
-/// cluster its name comes with its pod.
+/// Is it worth trying again until the deadline? A worker may still be starting, or ending its last session;
+/// in a cluster its name comes with its pod.
 bool mayPass(ErrorCode code)
 {
     return code == ErrorCode::Unavailable || code == ErrorCode::ResourceExhausted

@@ -33,7 +33,7 @@ struct AgentContext
     WorkPool &work; ///< for what blocks, writes of statuses apart
     WorkPool &probes; ///< for probes that block
     Isolation isolation;
-    std::filesystem::path initProgram, engineProgram;
+    std::filesystem::path initProgram, engineProgram, rayProgram;
     const CgroupTree *cgroups; ///< null: limits are kept without them
     std::string groupSecret; ///< what the tokens of engines that compute together are made of
     std::vector<int> processors; ///< of this machine, that we may use

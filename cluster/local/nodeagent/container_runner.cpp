@@ -1,6 +1,7 @@
 #include "cluster/local/nodeagent/container_parts.h"
 
 #include "cluster/local/nodeagent/container_session.h"
+#include "cluster/local/nodeagent/ray_command.h"
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -48,6 +49,7 @@ void ContainerRunner::launch(PreparedContainer prepared)
 {
     m_launch = std::move(prepared.launch);
     m_podman = std::move(prepared.podman);
+    m_hasOwnLocalhost = prepared.hasOwnLocalhost;
     LaunchFiles files;
     if (spec().tty) {
         m_launch.hasTerminal = openTerminal(files);
@@ -261,7 +263,7 @@ LaunchSpec ContainerRunner::launchBeside(const std::vector<std::string> &command
                                          bool hasTerminal) const
 {
     LaunchSpec launch = m_launch;
-    launch.arguments = command;
+    launch.arguments = m_hasOwnLocalhost ? withOwnLocalhost(command, localAddress(m_podIp)) : command;
     launch.joinPid = m_pid;
     launch.hasTerminal = hasTerminal;
     launch.ownMounts = launch.ownProcesses = false;

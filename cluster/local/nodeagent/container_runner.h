@@ -85,6 +85,7 @@ private:
     Handlers m_handlers;
     LaunchSpec m_launch; ///< for exec
     std::optional<PodmanContainer> m_podman;
+    bool m_hasOwnLocalhost = false;
     std::shared_ptr<LaunchedProcess> m_process;
     int m_pid = 0;
     Time m_startedAt;

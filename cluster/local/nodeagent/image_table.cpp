@@ -26,6 +26,8 @@ Result<RuntimeKind> runtimeKind(const std::string &name)
         return RuntimeKind::Engine;
     if (name == "built-in")
         return RuntimeKind::BuiltIn;
+    if (name == "slipway-ray")
+        return RuntimeKind::Ray;
     if (name == "simulated")
         return RuntimeKind::Simulated;
     if (name == "process")
@@ -34,7 +36,7 @@ Result<RuntimeKind> runtimeKind(const std::string &name)
         return RuntimeKind::Podman;
     return fail(ErrorCode::InvalidArgument,
                 "there is no runtime '" + name
-                    + "'; there are slipway-engine, built-in, simulated, process and podman");
+                    + "'; there are slipway-engine, slipway-ray, built-in, simulated, process and podman");
 }
 
 constexpr const char *processHint

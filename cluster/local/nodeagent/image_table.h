@@ -10,7 +10,7 @@
 
 namespace cluster::local {
 
-enum class RuntimeKind { Engine, BuiltIn, Simulated, Process, Podman };
+enum class RuntimeKind { Engine, Ray, BuiltIn, Simulated, Process, Podman };
 
 /// What the user allows to run on this machine.
 struct RuntimesAllowed

@@ -109,6 +109,8 @@ Status NodeAgent::Private::start()
         = options.initProgram.empty() ? besideThisProgram("slipway-pod-init") : options.initProgram;
     const fs::path engine = options.programsFolder.empty() ? besideThisProgram("slipway-engine")
                                                            : options.programsFolder / "slipway-engine";
+    const fs::path ray = options.programsFolder.empty() ? besideThisProgram("slipway-ray")
+                                                        : options.programsFolder / "slipway-ray";
     const Isolation isolation = probeIsolation(init, options.folder);
     findCgroups();
     writes = std::make_unique<WorkPool>(io, options.writerThreads);
@@ -123,14 +125,30 @@ Status NodeAgent::Private::start()
         spdlog::warn("{}; pods' devices are prepared anew", loaded.error().message);
     BackoffRules rules;
     rules.timeScale = options.timeScale;
-    context = std::make_unique<AgentContext>(AgentContext{
-        io, client, options, *images, *writer, *events, *addresses, *claims, *work, *probes, isolation, init,
-        engine, cgroups ? &*cgroups : nullptr, randomText(), machineProcessors(), rules,
-        [this](const std::string &name) {
-            const auto found = nodes.find(name);
-            return found == nodes.end() ? nullptr : found->second;
-        },
-        [this](const std::string &uid) { onGone(uid); }});
+    context = std::make_unique<AgentContext>(AgentContext{io,
+                                                          client,
+                                                          options,
+                                                          *images,
+                                                          *writer,
+                                                          *events,
+                                                          *addresses,
+                                                          *claims,
+                                                          *work,
+                                                          *probes,
+                                                          isolation,
+                                                          init,
+                                                          engine,
+                                                          ray,
+                                                          cgroups ? &*cgroups : nullptr,
+                                                          randomText(),
+                                                          machineProcessors(),
+                                                          rules,
+                                                          [this](const std::string &name) {
+                                                              const auto found = nodes.find(name);
+                                                              return found == nodes.end() ? nullptr
+                                                                                          : found->second;
+                                                          },
+                                                          [this](const std::string &uid) { onGone(uid); }});
     watchNodes();
     watchContainers();
     return {};

@@ -37,7 +37,7 @@ struct NodeAgentOptions
     std::filesystem::path imagesFile;
     /// The program that containers are started by (slipway-pod-init). Empty: beside the running program.
     std::filesystem::path initProgram;
-    /// Where the stand-ins (slipway-engine) are. Empty: beside the running program.
+    /// Where the stand-ins (slipway-engine, slipway-ray) are. Empty: beside the running program.
     std::filesystem::path programsFolder;
     /// GGUF files that stand-ins serve.
     std::filesystem::path modelsFolder;

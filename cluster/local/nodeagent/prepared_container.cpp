@@ -4,6 +4,7 @@
 #include "cluster/local/nodeagent/engine_command.h"
 #include "cluster/local/nodeagent/engine_group.h"
 #include "cluster/local/nodeagent/json_fields.h"
+#include "cluster/local/nodeagent/ray_command.h"
 
 #include <algorithm>
 #include <fstream>
@@ -165,6 +166,40 @@ void addBuiltIn(const AgentContext &context, const PreparationInput &input, cons
     container.standIn = input.choice.standIn;
 }
 
+/// A node of a Ray cluster, or what waits for one. Its language models are the engine's, with the model that
+/// stands in for all.
+Status addRay(const AgentContext &context, const PreparationInput &input, const Environment &environment,
+              PreparedContainer &container)
+{
+    const ContainerSpec &spec = input.pod->containers[input.container];
+    RayCommandInput ray;
+    ray.command = expanded(spec.command, environment);
+    ray.args = expanded(spec.args, environment);
+    ray.variable = [&environment](const std::string &name) {
+        const auto found = environment.find(name);
+        return found == environment.end() ? std::string() : found->second;
+    };
+    ray.address = localAddress(input.podIp);
+    ray.program = context.rayProgram;
+    const auto words = rayCommand(ray);
+    if (!words)
+        return tl::unexpected(words.error());
+    container.launch.arguments = *words;
+    std::vector<std::string> &variables = container.launch.environment;
+    // Without a model there are pictures and jobs still: an application that needs one says what is missing.
+    if (const auto model = standInModel(context.options.modelsFolder, context.options.standInModel)) {
+        variables.push_back("SLIPWAY_RAY_ENGINE=" + context.engineProgram.string());
+        variables.push_back("SLIPWAY_RAY_MODEL=" + model->string());
+    }
+    if (context.options.allowProcess)
+        variables.emplace_back("SLIPWAY_RAY_JOBS=allowed");
+    if (const std::string version = rayVersionOfImage(spec.image); !version.empty())
+        variables.push_back("SLIPWAY_RAY_VERSION=" + version);
+    container.standIn = input.choice.standIn;
+    container.hasOwnLocalhost = true;
+    return {};
+}
+
 /// A file that programs may leave a last word in.
 fs::path messageFile(const PreparationInput &input)
 {
@@ -287,6 +322,10 @@ Result<PreparedContainer> prepareContainer(const AgentContext &context, const Pr
     container.launch.workingFolder = (input.folder / "home").string();
     if (input.choice.kind == RuntimeKind::Engine) {
         if (auto added = addEngine(context, input, environment, container); !added)
+            return tl::unexpected(added.error());
+    } else if (input.choice.kind == RuntimeKind::Ray) {
+        removeRayVariables(environment);
+        if (auto added = addRay(context, input, environment, container); !added)
             return tl::unexpected(added.error());
     } else if (input.choice.kind == RuntimeKind::Podman) {
         if (auto added = addPodman(context, input, *mounts, environment, container); !added)

@@ -18,6 +18,7 @@ struct PreparedContainer
     LaunchSpec launch;
     std::string standIn; ///< what the annotation says; empty: nothing stands in
     int port = 0; ///< that a stand-in listens on
+    bool hasOwnLocalhost = false; ///< "localhost" in commands beside it is the pod's own address
     std::optional<PodmanContainer> podman; ///< what runs is a client of it
 };
 

@@ -3,6 +3,7 @@
 #include "cluster/local/nodeagent/engine_command.h"
 #include "cluster/local/nodeagent/environment.h"
 #include "cluster/local/nodeagent/image_table.h"
+#include "cluster/local/nodeagent/ray_command.h"
 #include "cluster/local/nodeagent/volumes.h"
 
 #include <QTemporaryDir>
@@ -138,7 +139,7 @@ private slots:
         QTest::addColumn<QString>("image");
         QTest::addColumn<QString>("script");
         QTest::addColumn<int>("kind");
-        const int engine = static_cast<int>(RuntimeKind::Engine),
+        const int engine = static_cast<int>(RuntimeKind::Engine), ray = static_cast<int>(RuntimeKind::Ray),
                   builtIn = static_cast<int>(RuntimeKind::BuiltIn),
                   simulated = static_cast<int>(RuntimeKind::Simulated),
                   process = static_cast<int>(RuntimeKind::Process);
@@ -158,6 +159,19 @@ private slots:
         QTest::newRow("LeaderWorkerSet's main branch")
             << "us-central1-docker.pkg.dev/k8s-staging-images/lws/lws:main"
             << "/manager" << builtIn;
+        QTest::newRow("ray head") << "rayproject/ray-ml:2.9.0-py310"
+                                  << "ulimit -n 65536; ray start --head  --block  "
+                                     "--dashboard-agent-listen-port=52365  --dashboard-host=0.0.0.0 "
+                                  << ray;
+        QTest::newRow("ray worker of vLLM's image")
+            << "example.com/vllm-tpu:ray"
+            << "ulimit -n 65536; ray start  --address=h:6379  --block  --dashboard-agent-listen-port=52365 "
+            << ray;
+        QTest::newRow("ray's init container")
+            << "rayproject/ray-ml:2.9.0-py310"
+            << "while true; do\n if ray health-check --address h.default.svc:6379 > /dev/null; then" << ray;
+        QTest::newRow("ray by hand") << "docker.io/rayproject/ray:2.54.0"
+                                     << "ray start --head --block" << ray;
         QTest::newRow("pause") << "registry.k8s.io/pause:3.10"
                                << "" << simulated;
         QTest::newRow("metrics adapter")
@@ -244,6 +258,63 @@ private slots:
         QCOMPARE(joined(made->words), expected.toStdString());
         // Not among the words, which everybody on this machine can read.
         QCOMPARE(made->apiKeys, command.contains("--api-key") ? std::string("k\n") : std::string());
+    }
+
+    void slipwayRayPlaysTheCommandsOfKubeRay_data()
+    {
+        QTest::addColumn<QString>("script");
+        QTest::addColumn<QString>("expected");
+        QTest::newRow("head")
+            << "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; ray start --head  --block  "
+               "--dashboard-agent-listen-port=52365  --dashboard-host=0.0.0.0  --memory=8000000000  "
+               "--num-cpus=2 "
+            << "/bin/slipway-ray head --head --block --dashboard-agent-listen-port=52365 "
+               "--dashboard-host=0.0.0.0 --memory=8000000000 --num-cpus=2 --node-ip-address=127.16.0.2";
+        QTest::newRow("worker")
+            << "ulimit -n 65536; ray start  --address=h.default.svc:6379  --block  --resources='{\"TPU\":4}' "
+            << "/bin/slipway-ray worker --address=h.default.svc:6379 --block --resources={\"TPU\":4} "
+               "--node-ip-address=127.16.0.2";
+        QTest::newRow("init container")
+            << "\n SECONDS=0\n while true; do\n if (( SECONDS <= 120 )); then\n  if ray health-check "
+               "--address "
+               "h.default.svc:6379 > /dev/null 2>&1; then\n echo \"GCS is ready.\"\n break\n fi\n"
+            << "/bin/slipway-ray health-check --address h.default.svc:6379 --wait";
+    }
+
+    void slipwayRayPlaysTheCommandsOfKubeRay()
+    {
+        QFETCH(QString, script);
+        QFETCH(QString, expected);
+        RayCommandInput input;
+        input.command = {"/bin/bash", "-c", "--"};
+        input.args = {script.toStdString()};
+        input.variable = [](const std::string &) { return std::string(); };
+        input.address = "127.16.0.2";
+        input.program = "/bin/slipway-ray";
+        const auto words = rayCommand(input);
+        QVERIFY(words.has_value());
+        QCOMPARE(joined(*words), expected.toStdString());
+        input.args = {"sleep 5"};
+        QVERIFY(!rayCommand(input));
+    }
+
+    void aRayNodesLocalhostIsItsPod()
+    {
+        const std::vector<std::string> probe{
+            "bash", "-c",
+            "wget -T 2 -q -O- http://localhost:52365/api/local_raylet_healthz | grep success && wget -q -O- "
+            "http://localhost:8265/api/gcs_healthz | grep success"};
+        QCOMPARE(
+            withOwnLocalhost(probe, "127.16.0.2")[2],
+            std::string("wget -T 2 -q -O- http://127.16.0.2:52365/api/local_raylet_healthz | grep success "
+                        "&& wget -q -O- http://127.16.0.2:8265/api/gcs_healthz | grep success"));
+        QCOMPARE(rayVersionOfImage("reg.example:5000/rayproject/ray-ml:2.9.0-py310"), std::string("2.9.0"));
+        QCOMPARE(rayVersionOfImage("reg.example:5000/ray"), std::string());
+        QCOMPARE(rayVersionOfImage("ray:nightly"), std::string());
+        Environment environment{
+            {"SLIPWAY_RAY_ENGINE", "/bin/sh"}, {"SLIPWAY_RAY_JOBS", "allowed"}, {"A", "b"}};
+        removeRayVariables(environment);
+        QCOMPARE(environment, (Environment{{"A", "b"}}));
     }
 
     void variablesComeFromEverywhereAndRefer()
