@@ -171,12 +171,26 @@ def a_lost_worker_takes_its_group_along(target, groups):
     assert recreations == ["Worker pod vllm-0-1 failed, deleted leader pod vllm-0 to recreate group 0"], notes
 
 
+def a_restarted_or_failed_worker_takes_its_group_along(target, groups):
+    """The fates of containers are only told here: what plays the worker has no process that could end."""
+    running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+    restarted = {"containerStatuses": [{"name": "worker", "restartCount": 1, "ready": True, "image": "x", "imageID": "",
+                                        "state": running}]}
+    for status in (restarted, {"phase": "Failed"}):
+        leader = groups.uid("vllm-0")
+        target.kubectl("patch", "pod", "vllm-0-1", "--subresource=status", "-p", json.dumps({"status": status}))
+        target.await_true(f"the leader is another one after {status}", lambda leader=leader: groups.uid("vllm-0") != leader)
+        groups.await_available("vllm", 1)
+    recreations = [note for note in groups.notes("vllm") if "to recreate group" in note]
+    assert len(recreations) == 3 and len(set(recreations)) == 1, recreations
+
+
 def a_lost_leader_is_no_recreation(target, groups):
     worker = groups.uid("vllm-0-1")
     target.kubectl("delete", "pod", "vllm-0", "--wait=false")
     target.await_true("the worker is another one", lambda: groups.uid("vllm-0-1") != worker)
     groups.await_available("vllm", 1)
-    assert len([note for note in groups.notes("vllm") if "to recreate group" in note]) == 1, groups.notes("vllm")
+    assert len([note for note in groups.notes("vllm") if "to recreate group" in note]) == 3, groups.notes("vllm")
 
 
 def templates_are_rolled_out(target, groups):
@@ -284,7 +298,8 @@ def another_replica_takes_over(target, groups):
 
 
 STEPS = (the_manager_runs, a_group_is_made, groups_are_scaled, a_lost_worker_takes_its_group_along,
-         a_lost_leader_is_no_recreation, templates_are_rolled_out, an_update_stops_at_its_partition, a_surge_is_given_back,
+         a_restarted_or_failed_worker_takes_its_group_along, a_lost_leader_is_no_recreation,
+         templates_are_rolled_out, an_update_stops_at_its_partition, a_surge_is_given_back,
          workers_wait_for_a_leader_that_is_to_be_ready, without_a_policy_only_the_pod_comes_back,
          a_group_has_a_slice_of_its_own, what_makes_no_sense_is_refused, another_replica_takes_over)
 
