@@ -33,6 +33,13 @@ Result<LookAgain> GroupReconciler::reconcile(const KeyQueue::Key &key)
     const auto pod = m_access.find(coreV1("pods", key.first, key.second));
     if (!pod)
         return tl::unexpected(pod.error());
+    const Json lost = takeLost(key);
+    if (lost.is_object() && text(at(lost, "metadata"), "uid") != text(at(*pod, "metadata"), "uid")) {
+        if (const Status restarted = restartGroupOf(lost); !restarted) {
+            remember(lost);
+            return tl::unexpected(restarted.error());
+        }
+    }
     const std::string setName = labelOf(*pod, lws_keys::name);
     if (pod->is_null() || setName.empty())
         return LookAgain();
@@ -47,6 +54,28 @@ Result<LookAgain> GroupReconciler::reconcile(const KeyQueue::Key &key)
     if (*isGone || labelOf(*pod, lws_keys::workerIndex) != "0")
         return LookAgain();
     return makeWorkers(*lws, *pod);
+}
+
+void GroupReconciler::remember(const Json &lostPod)
+{
+    const std::lock_guard lock(m_mutex);
+    m_lost[{spaceOf(lostPod), nameOf(lostPod)}] = lostPod;
+}
+
+Json GroupReconciler::takeLost(const KeyQueue::Key &key)
+{
+    const std::lock_guard lock(m_mutex);
+    const auto found = m_lost.extract(key);
+    return found.empty() ? Json() : found.mapped();
+}
+
+Status GroupReconciler::restartGroupOf(const Json &lostPod)
+{
+    const auto lws = m_access.find(lwsPath(spaceOf(lostPod), labelOf(lostPod, lws_keys::name)));
+    if (!lws)
+        return tl::unexpected(lws.error());
+    const auto restarted = lws->is_null() ? Result<bool>(false) : restartGroup(*lws, lostPod);
+    return restarted ? Status() : tl::unexpected(restarted.error());
 }
 
 Result<bool> GroupReconciler::restartGroup(const Json &lws, const Json &pod)

@@ -38,23 +38,26 @@ void keepMetadata(Json &object)
 struct LwsController::Private
 {
     Private(KubeClient &kube, LwsEvents &eventSink, LwsCounters &counted, Log logger)
-        : client(kube), events(eventSink), counters(counted), log(std::move(logger))
+        : client(kube), counters(counted), log(std::move(logger)),
+          setPasses(LwsAccess(kube, cancel.get_token()), eventSink),
+          groupPasses(LwsAccess(kube, cancel.get_token()), eventSink)
     {
     }
 
     void watch(ResourcePath collection, const std::string &selector,
                const std::function<void(const Json &)> &onObject);
     template<typename Reconciler>
-    void work(KeyQueue &queue, LwsCounters::Controller &counts, const char *what);
+    void work(Reconciler &reconciler, KeyQueue &queue, LwsCounters::Controller &counts, const char *what);
     void onOwned(const Json &object);
     void onPod(const Json &object);
 
     KubeClient &client;
-    LwsEvents &events;
     LwsCounters &counters;
     const Log log;
     CancelSource cancel;
     KeyQueue sets, pods;
+    LwsReconciler setPasses;
+    GroupReconciler groupPasses;
     // Last, so that their threads end first.
     std::jthread setWorker, podWorker;
     std::vector<std::unique_ptr<Informer>> informers;
@@ -91,14 +94,18 @@ void LwsController::Private::onOwned(const Json &object)
 /// There are many workers, of which only a lost one matters.
 void LwsController::Private::onPod(const Json &object)
 {
-    if (labelOf(object, lws_keys::workerIndex) == "0" || isLost(object))
-        pods.add(keyOf(object));
+    const bool isLeader = labelOf(object, lws_keys::workerIndex) == "0";
+    if (!isLeader && !isLost(object))
+        return;
+    if (!isLeader)
+        groupPasses.remember(object);
+    pods.add(keyOf(object));
 }
 
 template<typename Reconciler>
-void LwsController::Private::work(KeyQueue &queue, LwsCounters::Controller &counts, const char *what)
+void LwsController::Private::work(Reconciler &reconciler, KeyQueue &queue, LwsCounters::Controller &counts,
+                                  const char *what)
 {
-    Reconciler reconciler(LwsAccess(client, cancel.get_token()), events);
     while (const auto key = queue.take(cancel.get_token())) {
         const Result<LookAgain> done = reconciler.reconcile(*key);
         counts.queued = queue.size();
@@ -125,8 +132,8 @@ LwsController::LwsController(KubeClient &client, LwsEvents &events, LwsCounters 
     p.watch(statefulSetPath(), lws_keys::name, [&p](const Json &object) { p.onOwned(object); });
     p.watch(coreV1("services"), lws_keys::name, [&p](const Json &object) { p.onOwned(object); });
     p.watch(coreV1("pods"), lws_keys::name, [&p](const Json &object) { p.onPod(object); });
-    p.setWorker = std::jthread([&p] { p.work<LwsReconciler>(p.sets, p.counters.sets, "leaderworkerset"); });
-    p.podWorker = std::jthread([&p] { p.work<GroupReconciler>(p.pods, p.counters.pods, "pod"); });
+    p.setWorker = std::jthread([&p] { p.work(p.setPasses, p.sets, p.counters.sets, "leaderworkerset"); });
+    p.podWorker = std::jthread([&p] { p.work(p.groupPasses, p.pods, p.counters.pods, "pod"); });
 }
 
 LwsController::~LwsController()
