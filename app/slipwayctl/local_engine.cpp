@@ -1,6 +1,7 @@
 #include "app/slipwayctl/local_engine.h"
 
-#include <arpa/inet.h>
+#include "cluster/net/free_port.h"
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -10,9 +11,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <netinet/in.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -31,20 +30,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds pause{25};
 constexpr std::chrono::seconds patience{5}; ///< between SIGTERM and SIGKILL
-
-int freePort()
-{
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    const bool isBound = socket >= 0 && ::bind(socket, reinterpret_cast<sockaddr *>(&address), size) == 0
-        && ::getsockname(socket, reinterpret_cast<sockaddr *>(&address), &size) == 0;
-    if (socket >= 0)
-        ::close(socket);
-    return isBound ? ntohs(address.sin_port) : 0;
-}
 
 /// Between fork and exec: only what is safe there.
 [[noreturn]] void becomeEngine(const std::vector<char *> &words, int log, pid_t parent)
@@ -127,7 +112,7 @@ Result<LocalEngine> LocalEngine::start(const std::string &programPath, const clu
     const Result<std::string> program = findEngine(programPath);
     if (!program)
         return tl::unexpected(program.error());
-    const std::string port = std::to_string(freePort());
+    const std::string port = std::to_string(cluster::freeLoopbackPort());
     std::string logPath = (fs::temp_directory_path() / "slipway-engine-XXXXXX").string();
     const int log = ::mkostemp(logPath.data(), O_CLOEXEC);
     std::vector<std::string> arguments = {*program, "serve", model.path.string(),   "--host",  "127.0.0.1",

@@ -1,8 +1,8 @@
 #include "models/engine/local_engine.h"
 
+#include "cluster/net/free_port.h"
 #include "cluster/net/http_client.h"
 #include "models/engine/child_process.h"
-#include "models/engine/free_port.h"
 #include "models/log/log_buffer.h"
 
 #include <QCoreApplication>
@@ -107,7 +107,7 @@ void LocalEngine::launch()
 {
     --m_attemptsLeft;
     m_isStopping = false;
-    m_port = freeLoopbackPort();
+    m_port = cluster::freeLoopbackPort();
     QStringList arguments{QStringLiteral("serve"),     m_options.modelPath,      QStringLiteral("--host"),
                           QStringLiteral("127.0.0.1"), QStringLiteral("--port"), QString::number(m_port)};
     if (!m_options.servedName.isEmpty())

@@ -6,6 +6,11 @@
 #include <limits>
 #include <map>
 
+inline std::string filler(char c, int count)
+{
+    return std::string(static_cast<std::size_t>(count), c);
+}
+
 /// A vocabulary of single bytes: token t is the byte t. 0 is the end token, 1 another special one.
 class ByteVocabulary final : public engine::Vocabulary
 {

@@ -3,11 +3,9 @@
 #include "cluster/local/controlplane/certificate_folder.h"
 #include "cluster/local/controlplane/process_supervisor.h"
 #include "cluster/local/files/whole_files.h"
+#include "cluster/net/free_port.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 namespace cluster::local {
@@ -25,21 +23,6 @@ constexpr seconds kReadyPatience{90}; // a busy machine, and a write-ahead log t
 constexpr seconds kRestartPatience{15};
 constexpr seconds kAnswerPatience{130}; // its own limit is 120 s
 constexpr int kPortTries = 3;
-
-/// Free at this moment; 0 where there is none.
-std::uint16_t freePort()
-{
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    const bool isBound = socket >= 0 && ::bind(socket, reinterpret_cast<sockaddr *>(&address), size) == 0
-        && ::getsockname(socket, reinterpret_cast<sockaddr *>(&address), &size) == 0;
-    if (socket >= 0)
-        ::close(socket);
-    return isBound ? ntohs(address.sin_port) : 0;
-}
 
 CertificateSubject subjectOf(bool isServer)
 {
@@ -119,7 +102,7 @@ Status PrometheusProcess::launch(const CancelToken &cancel)
 {
     Status ready;
     for (int attempt = 0; attempt < kPortTries; ++attempt) {
-        m_port = freePort();
+        m_port = freeLoopbackPort();
         if (m_port == 0)
             return fail(ErrorCode::ResourceExhausted, "no free port on 127.0.0.1 for Prometheus");
         m_supervisor = std::make_unique<ProcessSupervisor>(m_setup.onEvent);

@@ -17,7 +17,7 @@ import urllib.request
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "..", "kubectl"), os.path.join(here, "..", "e2e")]
 import cluster
-from local_target import LocalTarget, Skip
+from local_target import LocalTarget, run_or_skip
 
 CONNECTIONS = 512  # of Google's APIs
 BODY = 16 << 20
@@ -254,8 +254,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Skip as reason:
-        print("skipped:", reason)
-        sys.exit(77)
+    run_or_skip(main)

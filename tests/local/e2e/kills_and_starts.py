@@ -14,7 +14,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from local_target import LocalTarget, Skip, need_programs
+from local_target import LocalTarget, need_programs, run_or_skip
 from processes_of_target import command_line, processes_of
 
 ZONE = "us-east5-b"
@@ -239,8 +239,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Skip as reason:
-        print("skipped:", reason)
-        sys.exit(77)
+    run_or_skip(main)

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -15,6 +16,15 @@ def need_programs(*names):
     for name in names:
         if not shutil.which(name):
             raise Skip(f"{name} is not on this machine")
+
+
+def run_or_skip(main, *arguments):
+    """Ends the script with what `main` returns, or with 77, which CTest takes for skipped."""
+    try:
+        sys.exit(main(*arguments))
+    except Skip as reason:
+        print("skipped:", reason)
+        sys.exit(77)
 
 
 class LocalTarget:

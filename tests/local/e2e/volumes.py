@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from local_target import LocalTarget, Skip, need_programs
+from local_target import LocalTarget, need_programs, run_or_skip
 
 BUCKET = "slipway-volumes-test"
 
@@ -181,8 +181,4 @@ def main(bin_dir):
 
 
 if __name__ == "__main__":
-    try:
-        main(os.path.abspath(sys.argv[1]))
-    except Skip as reason:
-        print("skipped:", reason)
-        sys.exit(77)
+    run_or_skip(main, os.path.abspath(sys.argv[1]))

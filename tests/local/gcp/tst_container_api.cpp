@@ -1,51 +1,10 @@
-#include "tests/local/gcp/gcp_fixture.h"
+#include "tests/local/gcp/container_requests.h"
 
 #include <QTemporaryDir>
-#include <QTest>
-#include <algorithm>
 
 using namespace cluster;
+using namespace tests;
 using nlohmann::json;
-using tests::Answer;
-using tests::GcpFixture;
-
-namespace {
-
-json clusterBody(const char *name, const json &more = json::object())
-{
-    json cluster{
-        {"name", name},
-        {"nodePools", {{{"name", "default-pool"}, {"initialNodeCount", 1}, {"config", json::object()}}}}};
-    cluster.update(more);
-    return {{"cluster", std::move(cluster)}};
-}
-
-json slice(const char *name = "v6e-16")
-{
-    return {{"nodePool",
-             {{"name", name},
-              {"initialNodeCount", 4},
-              {"locations", {"us-east5-b"}},
-              {"placementPolicy", {{"tpuTopology", "4x4"}}},
-              {"config", {{"machineType", "ct6e-standard-4t"}}}}}};
-}
-
-constexpr const char *kZone = "us-east5-b/clusters";
-constexpr const char *kCluster = "us-east5-b/clusters/c";
-constexpr const char *kPools = "us-east5-b/clusters/c/nodePools";
-
-bool has(const std::vector<std::string> &list, const std::string &wanted)
-{
-    return std::find(list.begin(), list.end(), wanted) != list.end();
-}
-
-void makeCluster(GcpFixture &google, const json &more = json::object())
-{
-    const json done = google.finished(google.container("POST", kZone, clusterBody("c", more)));
-    QVERIFY2(!done.contains("error"), done.dump().c_str());
-}
-
-} // namespace
 
 class TestContainerApi : public QObject
 {
@@ -58,20 +17,11 @@ private slots:
     void updatesChangeOneThing();
     void oneOperationAtATime();
     void resizesWhatCanBeResized();
-    void failuresAreToldInAllThreeWays();
-    void stockoutsLeaveAPoolInError();
-    void quotasAreCheckedBefore();
     void requestsNeedTheToken();
-    void requestFaultsStrike();
     void wrongRequestsAreToldSo();
     void operationsSurviveARestart();
-    void nodesSufferTheirFaults();
-    void ordersOfFaultsAreNeverStruck_data();
-    void ordersOfFaultsAreNeverStruck();
-    void aHostFaultStrikesOnceOverRestarts();
     void clustersOfOneNameInTwoPlaces();
 };
-
 void TestContainerApi::aClusterLivesFromCreateToDelete()
 {
     GcpFixture google;
@@ -205,68 +155,6 @@ void TestContainerApi::resizesWhatCanBeResized()
     QCOMPARE(google.container("POST", std::string(kPools) + "/none:setSize", {{"nodeCount", 3}}).status, 404);
 }
 
-void TestContainerApi::failuresAreToldInAllThreeWays()
-{
-    GcpFixture google;
-    makeCluster(google);
-    google.host.failNext("createPool", {ErrorCode::ResourceExhausted, "out of loopback addresses"});
-    const json done = google.finished(google.container("POST", kPools, slice()));
-    QCOMPARE(done["status"].get<std::string>(), std::string("DONE"));
-    QCOMPARE(done["statusMessage"].get<std::string>(), std::string("out of loopback addresses"));
-    QCOMPARE(done["error"]["code"].get<int>(), 8);
-    QCOMPARE(done["nodepoolConditions"][0]["canonicalCode"].get<std::string>(),
-             std::string("RESOURCE_EXHAUSTED"));
-    QVERIFY(has(google.host.calls(), "deletePool v6e-16")); // nothing of a slice stays
-    QCOMPARE(google.container("GET", std::string(kPools) + "/v6e-16").body["status"].get<std::string>(),
-             std::string("ERROR"));
-    QVERIFY(!google.finished(google.container("DELETE", std::string(kPools) + "/v6e-16")).contains("error"));
-}
-
-void TestContainerApi::stockoutsLeaveAPoolInError()
-{
-    GcpFixture google;
-    makeCluster(google);
-    const Answer ordered = google.ask("POST", "/slipway/v1/faults",
-                                      {{"kind", "stockout"},
-                                       {"location", "us-east5-b"},
-                                       {"machineType", "ct6e-standard-4t"},
-                                       {"times", 1}});
-    QCOMPARE(ordered.status, 200);
-    const json done = google.finished(google.container("POST", kPools, slice()));
-    QVERIFY(done["statusMessage"].get<std::string>().starts_with(
-        "Google Compute Engine: Atomic resize failed with [GCE_STOCKOUT]"));
-    QCOMPARE(done["nodepoolConditions"][0]["code"].get<std::string>(), std::string("GCE_STOCKOUT"));
-    QVERIFY(!has(google.host.calls(), "createPool v6e-16 4"));
-    QVERIFY(google.ask("GET", "/slipway/v1/faults").body["faults"].empty()); // it was ordered once
-    google.finished(google.container("DELETE", std::string(kPools) + "/v6e-16"));
-    QVERIFY(!google.finished(google.container("POST", kPools, slice())).contains("error"));
-}
-
-void TestContainerApi::quotasAreCheckedBefore()
-{
-    GcpFixture google;
-    makeCluster(google);
-    const Answer ordered = google.ask(
-        "POST", "/slipway/v1/faults",
-        {{"kind", "quota"}, {"location", "us-east5"}, {"machineType", "ct6e-standard-4t"}, {"limit", 8}});
-    const Answer refused = google.container("POST", kPools, slice());
-    QCOMPARE(refused.status, 403);
-    QVERIFY2(refused.message().starts_with("Insufficient regional quota to satisfy request: resource \""),
-             refused.message().c_str());
-    QVERIFY(refused.message().find("request requires '16.0' and is short '8.0'") != std::string::npos);
-    QCOMPARE(google.ask("DELETE", "/slipway/v1/faults/" + ordered.body["id"].get<std::string>()).status, 200);
-    json much = slice();
-    for (int i = 0; i < 4; ++i) { // 4 x 256 chips are all that a new target has
-        much["nodePool"]["name"] = "big-" + std::to_string(i);
-        much["nodePool"]["placementPolicy"]["tpuTopology"] = "16x16";
-        much["nodePool"]["initialNodeCount"] = 64;
-        QVERIFY(!google.finished(google.container("POST", kPools, much)).contains("error"));
-    }
-    const Answer over = google.container("POST", kPools, slice());
-    QCOMPARE(over.status, 403);
-    QVERIFY2(over.message().find("with '0.0' available") != std::string::npos, over.message().c_str());
-}
-
 void TestContainerApi::requestsNeedTheToken()
 {
     GcpFixture google;
@@ -281,29 +169,6 @@ void TestContainerApi::requestsNeedTheToken()
                {{"kind", "token-expiry"}, {"service", "container"}, {"times", 1}});
     QCOMPARE(google.container("GET", "-/clusters").status, 401);
     QCOMPARE(google.container("GET", "-/clusters").status, 200);
-}
-
-void TestContainerApi::requestFaultsStrike()
-{
-    GcpFixture google;
-    google.ask("POST", "/slipway/v1/faults",
-               {{"faults",
-                 {{{"kind", "rate-limit"}, {"service", "container"}, {"times", 1}},
-                  {{"kind", "unavailable"}, {"service", "container"}, {"path", "serverConfig"}},
-                  {{"kind", "latency"}, {"service", "container"}, {"latencyMs", 1}}}}});
-    const Answer limited = google.container("GET", "-/clusters");
-    QCOMPARE(limited.status, 429);
-    QCOMPARE(limited.body["error"]["status"].get<std::string>(), std::string("RESOURCE_EXHAUSTED"));
-    QCOMPARE(google.container("GET", "-/clusters").status, 200);
-    QCOMPARE(google.container("GET", "us-east5/serverConfig").status, 503);
-    QCOMPARE(google.ask("POST", "/slipway/v1/faults", {{"kind", "earthquake"}}).status, 400);
-    QCOMPARE(google.ask("DELETE", "/slipway/v1/faults").status, 200);
-    QCOMPARE(google.container("GET", "us-east5/serverConfig").status, 200);
-    google.ask("POST", "/slipway/v1/faults", {{"kind", "disk-full"}});
-    QCOMPARE(google.container("POST", kZone, clusterBody("c")).status, 429);
-    QCOMPARE(google.container("GET", "-/clusters").status, 200);
-    google.ask("DELETE", "/slipway/v1/faults");
-    makeCluster(google);
 }
 
 void TestContainerApi::wrongRequestsAreToldSo()
@@ -346,62 +211,6 @@ void TestContainerApi::operationsSurviveARestart()
              std::string("RUNNING"));
     const auto calls = google.host.calls();
     QCOMPARE(std::count(calls.begin(), calls.end(), "createPool v6e-16 4"), 2);
-}
-
-void TestContainerApi::nodesSufferTheirFaults()
-{
-    GcpFixture google;
-    makeCluster(google);
-    const Answer ordered = google.ask("POST", "/slipway/v1/faults",
-                                      {{"kind", "host-lost"}, {"cluster", "c"}, {"pool", "default-pool"}});
-    QTRY_COMPARE(google.host.faults().size(), std::size_t{1});
-    QVERIFY(google.host.faults()[0].active);
-    QCOMPARE(google.host.faults()[0].pool, std::string("default-pool"));
-    google.ask("DELETE", "/slipway/v1/faults/" + ordered.body["id"].get<std::string>());
-    QTRY_COMPARE(google.host.faults().size(), std::size_t{2});
-    QVERIFY(!google.host.faults()[1].active);
-    google.ask("POST", "/slipway/v1/faults", {{"kind", "preemption"}, {"cluster", "another"}});
-    google.ask("POST", "/slipway/v1/faults", {{"kind", "maintenance"}, {"cluster", "c"}});
-    QTRY_COMPARE(google.host.faults().size(), std::size_t{3}); // the other cluster's is not among them
-}
-
-void TestContainerApi::ordersOfFaultsAreNeverStruck_data()
-{
-    QTest::addColumn<QString>("kind");
-    for (const char *kind : {"unavailable", "rate-limit", "token-expiry", "latency", "disk-full"})
-        QTest::newRow(kind) << QString::fromLatin1(kind);
-}
-
-void TestContainerApi::ordersOfFaultsAreNeverStruck()
-{
-    QFETCH(QString, kind);
-    GcpFixture google;
-    makeCluster(google);
-    json fault{{"kind", kind.toStdString()}};
-    if (kind == QStringLiteral("latency"))
-        fault["latencyMs"] = 600000;
-    QCOMPARE(google.ask("POST", "/slipway/v1/faults", fault).status, 200);
-    QCOMPARE(google.ask("GET", "/slipway/v1/faults").body["faults"].size(), std::size_t{1});
-    QCOMPARE(google.ask("DELETE", "/slipway/v1/faults").status, 200);
-    QCOMPARE(google.container("GET", kCluster).status, 200);
-}
-
-void TestContainerApi::aHostFaultStrikesOnceOverRestarts()
-{
-    QTemporaryDir folder;
-    GcpFixture google(folder.filePath(QStringLiteral("gcp.sqlite")).toStdString());
-    makeCluster(google);
-    const json fault{{"kind", "host-lost"}, {"cluster", "c"}};
-    google.ask("POST", "/slipway/v1/faults", fault);
-    QTRY_COMPARE(google.host.faults().size(), std::size_t{1});
-    QTRY_COMPARE(google.ask("GET", "/slipway/v1/faults").body["faults"][0]["struck"].get<int>(), 1);
-    google.restart();
-    json once = fault;
-    once["times"] = 1;
-    google.ask("POST", "/slipway/v1/faults", once); // also makes it look at all orders again
-    QTRY_COMPARE(google.host.faults().size(), std::size_t{2});
-    QTRY_COMPARE(google.ask("GET", "/slipway/v1/faults").body["faults"].size(), std::size_t{1});
-    QCOMPARE(google.host.faults().size(), std::size_t{2});
 }
 
 void TestContainerApi::clustersOfOneNameInTwoPlaces()

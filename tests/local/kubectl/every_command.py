@@ -16,7 +16,7 @@ import pods
 import reading
 import workloads
 import writing
-from local_target import LocalTarget, Skip
+from local_target import LocalTarget, Skip, run_or_skip
 from session import Kubectl, versions
 
 PARTS = [workloads.begun, writing.create, writing.apply_client_side, writing.apply_server_side, reading.outputs,
@@ -79,8 +79,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Skip as reason:
-        print("skipped:", reason)
-        sys.exit(77)
+    run_or_skip(main)

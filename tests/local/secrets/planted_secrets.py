@@ -15,7 +15,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "..", "kubectl"), os.path.join(here, "..", "e2e"), here]
 import cluster
 import plants
-from local_target import LocalTarget, Skip
+from local_target import LocalTarget, Skip, run_or_skip
 from session import Kubectl, versions
 
 
@@ -162,8 +162,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Skip as reason:
-        print("skipped:", reason)
-        sys.exit(77)
+    run_or_skip(main)
