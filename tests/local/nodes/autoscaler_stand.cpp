@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-const NodesCluster testCluster{"my-project", "c1", "europe-west4", "1.34.1-gke.3084001", 10250, true};
+const NodesCluster testCluster{"my-project", "c1", "europe-west4", "1.34.1-gke.3084001", 10250};
 
 std::optional<MachineShape> machine(const std::string &type)
 {

@@ -15,8 +15,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-const NodesCluster testCluster{"my-project",         "tpu-cluster", "europe-west4",
-                               "1.34.1-gke.3084001", 10250,         true};
+const NodesCluster testCluster{"my-project", "tpu-cluster", "europe-west4", "1.34.1-gke.3084001", 10250};
 
 PoolSpec tpuPool()
 {

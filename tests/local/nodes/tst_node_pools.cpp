@@ -57,7 +57,7 @@ struct Told
 NodePoolsOptions optionsFor(Told &told)
 {
     NodePoolsOptions options;
-    options.cluster = {"my-project", "c1", "europe-west4", "1.34.1-gke.3084001", 10250, true};
+    options.cluster = {"my-project", "c1", "europe-west4", "1.34.1-gke.3084001", 10250};
     options.addresses = [](int number) {
         return NodeAddresses{
             "10.128." + std::to_string(number / 250) + '.' + std::to_string(number % 250 + 3), {}};

@@ -39,7 +39,7 @@ std::vector<MachineOffer> offers()
             {"ct6e-standard-8t", {180, 1440}, {}, 0, "tpu-v6e-slice", 8, {"europe-west4-a"}}};
 }
 
-const NodesCluster testCluster{"p", "c", "europe-west4", "1.34.1-gke.1", 10250, true};
+const NodesCluster testCluster{"p", "c", "europe-west4", "1.34.1-gke.1", 10250};
 
 NodeTemplate e2()
 {
