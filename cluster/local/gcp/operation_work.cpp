@@ -117,10 +117,12 @@ std::optional<WorkError> OperationWork::stockout(const OperationRecord &operatio
     const auto fault = m_context.faults.strike(FaultKind::Stockout, context);
     if (!fault)
         return std::nullopt;
-    return WorkError{
-        {ErrorCode::ResourceExhausted,
-         fault->message.empty() ? stockoutWords(cluster, pool, context.location) : fault->message},
-        "GCE_STOCKOUT"};
+    WorkError error; // member by member: as one expression GCC 12 at -O3 takes a part of it for uninitialized
+    error.error.code = ErrorCode::ResourceExhausted;
+    error.error.message
+        = fault->message.empty() ? stockoutWords(cluster, pool, context.location) : fault->message;
+    error.condition = "GCE_STOCKOUT";
+    return error;
 }
 
 std::optional<WorkError> OperationWork::plannedFailure(const OperationRecord &operation,
@@ -145,8 +147,12 @@ std::optional<WorkError> OperationWork::plannedFailure(const OperationRecord &op
     const auto fault = m_context.faults.strike(FaultKind::FailedOperation, contextOf(operation, nullptr));
     if (!fault)
         return std::nullopt;
-    const std::string words = "An internal error has occurred. (a fault on order: " + fault->id + ")";
-    return WorkError{{ErrorCode::Internal, fault->message.empty() ? words : fault->message}, {}};
+    WorkError error;
+    error.error.code = ErrorCode::Internal;
+    error.error.message = fault->message.empty()
+        ? "An internal error has occurred. (a fault on order: " + fault->id + ")"
+        : fault->message;
+    return error;
 }
 
 OperationWork::Outcome OperationWork::createCluster(const ClusterRecord &cluster, const StageHandler &onStage,
