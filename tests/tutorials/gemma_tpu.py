@@ -33,16 +33,22 @@ def cluster_and_slice(reader):
               "    --enable-dataplane-v2 \\\n"
               "    --workload-pool=${PROJECT_ID}.svc.id.goog \\\n"
               "    --location=${ZONE}", says=r"^ray-llm-cluster\s+us-east5-b\s.*RUNNING")
-    reader.do("gcloud container node-pools create v6e-16 \\\n"
-              "    --location=${ZONE} \\\n"
-              "    --cluster=${CLUSTER_NAME} \\\n"
-              "    --machine-type=ct6e-standard-4t \\\n"
-              "    --tpu-topology=4x4 \\\n"
-              "    --num-nodes=4 \\\n"
-              "    --enable-gvnic \\\n"
-              "    --scopes=https://www.googleapis.com/auth/cloud-platform \\\n"
-              "    --accelerator-network-profile=auto \\\n"
-              "    --node-labels=cloud.google.com/gke-networking-dra-driver=true", says=r"^v6e-16\s+ct6e-standard-4t")
+    pool = {"nodePool": {
+        "name": "v6e-16", "initialNodeCount": 4, "placementPolicy": {"tpuTopology": "4x4", "type": "COMPACT"},
+        "networkConfig": {"acceleratorNetworkProfile": "auto"},
+        "config": {"machineType": "ct6e-standard-4t", "gvnic": {"enabled": True},
+                   "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"],
+                   "labels": {"cloud.google.com/gke-networking-dra-driver": "true"}}}}
+    reader.do("curl -sS --fail-with-body --cacert $CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE \\\n"
+              "  -H \"Authorization: Bearer $CLOUDSDK_AUTH_ACCESS_TOKEN\" -H 'Content-Type: application/json' \\\n"
+              "  ${CLOUDSDK_API_ENDPOINT_OVERRIDES_CONTAINER}v1/projects/${PROJECT_ID}/locations/${ZONE}/clusters/"
+              "${CLUSTER_NAME}/nodePools \\\n"
+              f"  -d '{json.dumps(pool)}'",
+              says='"operationType": *"CREATE_NODE_POOL"',
+              in_place_of="gcloud container node-pools create v6e-16 ... --accelerator-network-profile=auto",
+              because="gcloud 528 does not know that flag, in no release track; this is what it stands for")
+    reader.again("gcloud container node-pools list --cluster=${CLUSTER_NAME} --location=${ZONE} "
+                 "--format='value(name,status)'", says=r"^v6e-16\s+RUNNING$")
 
 
 def storage_and_identity(reader):

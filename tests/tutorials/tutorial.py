@@ -12,6 +12,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "local", "e2e"))
 from local_target import LocalTarget, Skip, need_programs
+from processes_of_target import command_line, processes_of
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "tutorials")
 
@@ -149,12 +150,18 @@ class Tutorial:
         sys.stdout.flush()
 
     def nothing_is_left(self):
-        """What the text's last part promises: nothing that bills, and here no process, port or file either."""
-        for listing in ("container clusters list", "compute instances list", "compute disks list"):
-            self.do("gcloud " + listing + " --format='value(name)'", says=r"\A\s*\Z")
-        clusters = self.target.status()["clusters"]
-        if clusters:
-            raise StepFailed(f"the target still has {clusters}")
+        """What the text's last part promises; here also that none of the cluster's processes runs any more."""
+        self.do("gcloud container clusters list --format='value(name)'", says=r"\A\s*\Z")
+        status = self.target.status()
+        if status["clusters"]:
+            raise StepFailed(f"the target still has {status['clusters']}")
+        self.target.await_true("no process of a cluster is left", lambda: not self.cluster_processes(status["pid"]), 30)
+
+    def cluster_processes(self, daemon):
+        names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kuberay-operator", "slipway-pod-init",
+                 "slipway-engine", "slipway-lws", "slipway-ray", "slipway-metrics-adapter")
+        running = [command_line(pid) for pid in processes_of(self.environment["SLIPWAY_LOCAL_DIR"], daemon)]
+        return [line for line in running if os.path.basename(line.split(" ")[0]) in names]
 
 
 def run(name, values, play, programs=("gcloud", "kubectl", "gke-gcloud-auth-plugin", "curl"), speed=100000):

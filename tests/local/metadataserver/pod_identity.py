@@ -188,8 +188,8 @@ def apply_mount(stand, name, account, **more):
     stand.target.kubectl("apply", "-f", "-", stdin=json.dumps({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": "ai", "annotations": {"gke-gcsfuse/volumes": "true"}},
-        "spec": dict({"serviceAccountName": account, "terminationGracePeriodSeconds": 0, "containers": [container],
-                      "volumes": [volume]}, **more)}))
+        "spec": dict({"nodeSelector": {"cloud.google.com/gke-nodepool": "default-pool"}, "serviceAccountName": account,
+                      "terminationGracePeriodSeconds": 0, "containers": [container], "volumes": [volume]}, **more)}))
 
 
 def mounts_go_by_the_pods_identity(stand):
@@ -208,7 +208,8 @@ def mounts_go_by_the_pods_identity(stand):
                         f"--member=serviceAccount:{stand.project}.svc.id.goog[ai/nobody]")
     # The kubelet tries again, and now it works.
     stand.target.kubectl("wait", "-n", "ai", "--for=condition=Ready", "--timeout=120s", "pod/mount-unbound")
-    assert stand.target.kubectl("logs", "-n", "ai", "mount-unbound").stdout == "weights"
+    stand.target.await_true("the pod has read it", lambda: stand.target.kubectl("logs", "-n", "ai", "mount-unbound").stdout
+                            == "weights", 30)
 
 
 def main():

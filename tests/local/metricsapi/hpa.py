@@ -192,6 +192,12 @@ def only_the_front_proxy_speaks_for_others(stand):
     assert ask("/healthz")[0] == 200
 
 
+def shown_columns(stand):
+    """REFERENCE, TARGETS, MINPODS, MAXPODS, REPLICAS as kubectl prints them."""
+    words = stand.target.kubectl("get", "hpa", "hpa", "--no-headers").stdout.split()
+    return words[1:2] + words[-5:-1]
+
+
 def it_scales_up_and_down(stand):
     stand.wait(12)
     stand.target.await_true("two replicas", lambda: stand.replicas() == 2, 60)
@@ -205,8 +211,8 @@ def it_scales_up_and_down(stand):
     assert f"New size: 2; reason: pods metric {METRIC} above target" in events, events
     stand.target.await_true("both pods count", lambda: stand.get("hpa", "hpa")["status"]["currentMetrics"][0]["pods"][
         "current"]["averageValue"] == "12", 90)
-    shown = stand.target.kubectl("get", "hpa", "hpa", "--no-headers").stdout.split()
-    assert shown[1] == "Deployment/vllm" and shown[-5:-1] == ["12/5", "1", "2", "2"], shown
+    # The controller writes how many there are at its next look.
+    stand.target.await_true("the table shows both", lambda: shown_columns(stand) == ["Deployment/vllm", "12/5", "1", "2", "2"], 60)
     stand.wait(0)
     stand.target.await_true("one replica again", lambda: stand.replicas() == 1, 120)
     events = stand.target.kubectl("get", "events").stdout
