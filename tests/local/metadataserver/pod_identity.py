@@ -181,7 +181,7 @@ def mount_words(stand, name, account, **more):
 
 
 def apply_mount(stand, name, account, **more):
-    container = {"name": "main", "image": "busybox", "command": ["sh", "-c", "cat /weights/weights.txt && sleep 3600"],
+    container = {"name": "main", "image": "busybox", "command": ["sh", "-c", "cat /weights/weights.txt && echo && sleep 3600"],
                  "volumeMounts": [{"name": "weights", "mountPath": "/weights"}], "resources": {"requests": {"cpu": "10m"}}}
     volume = {"name": "weights", "csi": {"driver": "gcsfuse.csi.storage.gke.io",
                                          "volumeAttributes": {"bucketName": stand.bucket}}}
@@ -209,7 +209,7 @@ def mounts_go_by_the_pods_identity(stand):
     # The kubelet tries again, and now it works.
     stand.target.kubectl("wait", "-n", "ai", "--for=condition=Ready", "--timeout=120s", "pod/mount-unbound")
     stand.target.await_true("the pod has read it", lambda: stand.target.kubectl("logs", "-n", "ai", "mount-unbound").stdout
-                            == "weights", 30)
+                            == "weights\n", 30)
 
 
 def main():
