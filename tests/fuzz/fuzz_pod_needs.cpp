@@ -24,6 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         {"e2-standard-4", {4, 16}, {}, 0, {}, 0, {"a-b"}},
         {"ct6e-standard-4t", {180, 720}, {}, 0, "tpu-v6e-slice", 4, {"a-b"}}};
     for (const PoolWish &wish : wishesOf(pod, json.contains("class") ? json["class"] : none))
-        (void)poolFor(wish, pod, {"p", "c", "a", "1.34", 10250, true}, offers);
+        (void)poolFor(wish, pod, {"p", "c", "a", "1.34", 10250}, offers);
     return 0;
 }

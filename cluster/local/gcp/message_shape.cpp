@@ -250,8 +250,9 @@ json Reader::message(const json &object, const MessageShape &shape, const std::s
     for (const auto &[name, value] : object.items()) {
         if (value.is_null())
             continue; // as if it were not there
-        const auto known = std::find_if(shape.fields.begin(), shape.fields.end(),
-                                        [&](const FieldShape &candidate) { return candidate.name == name; });
+        const auto known = std::find_if(
+            shape.fields.begin(), shape.fields.end(),
+            [&wanted = name](const FieldShape &candidate) { return candidate.name == wanted; });
         read[name] = known == shape.fields.end() ? value : field(value, *known, shape, path);
     }
     return read;
