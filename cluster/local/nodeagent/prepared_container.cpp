@@ -73,6 +73,15 @@ std::vector<std::string> expanded(const std::vector<std::string> &words, const E
     return result;
 }
 
+/// As scripts see it: what is not set is empty. \param environment  outlives what is returned
+VariableOf variablesOf(const Environment &environment)
+{
+    return [&environment](const std::string &name) {
+        const auto found = environment.find(name);
+        return found == environment.end() ? std::string() : found->second;
+    };
+}
+
 /// Replaces a path and what is below it wherever it stands as a path of its own, in scripts as well.
 void replacePath(std::string &text, const std::string &path, const std::string &place)
 {
@@ -122,10 +131,7 @@ Status addEngine(const AgentContext &context, const PreparationInput &input, con
     EngineCommandInput engine;
     engine.command = expanded(spec.command, environment);
     engine.args = expanded(spec.args, environment);
-    engine.variable = [&environment](const std::string &name) {
-        const auto found = environment.find(name);
-        return found == environment.end() ? std::string() : found->second;
-    };
+    engine.variable = variablesOf(environment);
     engine.address = localAddress(input.podIp);
     engine.knowsNames = context.isolation.mounts; // an /etc/hosts of their own
     engine.containerPort = spec.ports.empty() ? 0 : spec.ports.front().second;
@@ -175,10 +181,7 @@ Status addRay(const AgentContext &context, const PreparationInput &input, const 
     RayCommandInput ray;
     ray.command = expanded(spec.command, environment);
     ray.args = expanded(spec.args, environment);
-    ray.variable = [&environment](const std::string &name) {
-        const auto found = environment.find(name);
-        return found == environment.end() ? std::string() : found->second;
-    };
+    ray.variable = variablesOf(environment);
     ray.address = localAddress(input.podIp);
     ray.program = context.rayProgram;
     const auto words = rayCommand(ray);

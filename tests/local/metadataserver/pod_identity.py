@@ -8,7 +8,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from local_target import LocalTarget, Skip, need_programs
+from local_target import LocalTarget, need_programs, run_or_skip
 
 ZONE = "us-east5-b"
 ASK = 'curl -s -w "\\n%{http_code}" -H "Metadata-Flavor: Google" "http://$GCE_METADATA_HOST/computeMetadata/v1/'
@@ -230,8 +230,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Skip as reason:
-        print("skipped:", reason)
-        sys.exit(77)
+    run_or_skip(main)

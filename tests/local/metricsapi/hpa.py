@@ -11,7 +11,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from adapter_manifest import ADAPTER, SPACE, manifest
-from local_target import LocalTarget, Skip, need_programs
+from local_target import LocalTarget, Skip, need_programs, run_or_skip
 
 ZONE = "us-east5-b"
 METRIC = "prometheus.googleapis.com|vllm:num_requests_waiting|gauge"
@@ -243,8 +243,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Skip as reason:
-        print("skipped:", reason)
-        sys.exit(77)
+    run_or_skip(main)

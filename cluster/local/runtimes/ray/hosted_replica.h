@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cluster/base/result.h"
+#include "cluster/httpd/http_listener.h"
 #include "cluster/local/runtimes/ray/ray_values.h"
 
 #include <functional>
@@ -31,5 +32,11 @@ struct HostedHandlers
     std::function<void(unsigned short port, int pid)> onReady;
     std::function<void(const std::string &error)> onFailed; ///< also after it was ready: it has ended
 };
+
+/// The listener of a replica that answers inside this process, on a free port of the node's address; says
+/// that it is ready.
+Result<std::unique_ptr<HttpListener>> openReplica(boost::asio::io_context &io, const std::string &address,
+                                                  const HostedHandlers &handlers,
+                                                  HttpListener::Handler handler);
 
 } // namespace cluster::local

@@ -6,25 +6,13 @@
 #include "cluster/local/runtimes/ray/relay.h"
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <charconv>
-#include <unistd.h>
 
 namespace cluster::local {
 
 using nlohmann::json;
 
 namespace {
-
-Result<std::unique_ptr<HttpListener>> listen(boost::asio::io_context &io, const std::string &address,
-                                             HttpListener::Handler handler)
-{
-    ListenerOptions options;
-    options.address = address;
-    options.serverName = "slipway-ray";
-    options.limits.maxConnections = 4096;
-    return HttpListener::open(io, std::move(options), std::move(handler));
-}
 
 class ImagineIngress final : public HostedReplica
 {
@@ -36,12 +24,11 @@ public:
 
     Status open(const std::string &address, const HostedHandlers &handlers)
     {
-        auto listener = listen(m_io, address, [this](const auto &exchange) { handle(exchange); });
+        auto listener
+            = openReplica(m_io, address, handlers, [this](const auto &exchange) { handle(exchange); });
         if (!listener)
             return tl::unexpected(listener.error());
         m_listener = std::move(*listener);
-        boost::asio::post(m_io,
-                          [handlers, port = m_listener->port()] { handlers.onReady(port, ::getpid()); });
         return {};
     }
 
@@ -108,12 +95,11 @@ public:
 
     Status open(const std::string &address, const HostedHandlers &handlers)
     {
-        auto listener = listen(m_io, address, [this](const auto &exchange) { handle(exchange); });
+        auto listener
+            = openReplica(m_io, address, handlers, [this](const auto &exchange) { handle(exchange); });
         if (!listener)
             return tl::unexpected(listener.error());
         m_listener = std::move(*listener);
-        boost::asio::post(m_io,
-                          [handlers, port = m_listener->port()] { handlers.onReady(port, ::getpid()); });
         return {};
     }
 

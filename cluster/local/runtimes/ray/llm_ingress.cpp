@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <unistd.h>
 
 namespace cluster::local {
 
@@ -106,17 +104,11 @@ public:
 
     Status open(const std::string &address, const HostedHandlers &handlers)
     {
-        ListenerOptions options;
-        options.address = address;
-        options.serverName = "slipway-ray";
-        options.limits.maxConnections = 4096;
-        auto listener = HttpListener::open(m_io, std::move(options),
-                                           [this](const auto &exchange) { handle(exchange); });
+        auto listener
+            = openReplica(m_io, address, handlers, [this](const auto &exchange) { handle(exchange); });
         if (!listener)
             return tl::unexpected(listener.error());
         m_listener = std::move(*listener);
-        boost::asio::post(m_io,
-                          [handlers, port = m_listener->port()] { handlers.onReady(port, ::getpid()); });
         return {};
     }
 

@@ -13,7 +13,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e"))
-from local_target import LocalTarget, Skip, need_programs
+from local_target import LocalTarget, need_programs, run_or_skip
 
 ZONE = "us-central2-b"
 NAME = "stable-diffusion-tpu"
@@ -121,8 +121,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Skip as reason:
-        print("skipped:", reason)
-        sys.exit(77)
+    run_or_skip(main)
